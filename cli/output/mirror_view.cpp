@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <unordered_set>
 
 #include <unistd.h>
 
@@ -60,11 +61,9 @@ Lines table_of(const MirrorState& state, std::size_t width) {
 }
 
 /// The line about a link; empty if its runtimes' rows say enough.
-std::string note_on(const router::LinkRow& link, const std::vector<router::MirrorRow>& rows) {
+std::string note_on(const router::LinkRow& link, bool has_rows) {
   if (!link.connected && link.last_error.empty()) return "dialling " + link.agent;
   if (!link.connected) return link.last_error + "; dialling again";
-  const bool has_rows =
-      std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return row.agent == link.agent; });
   return has_rows ? "" : link.agent + ": connected; no runtime to mirror yet";
 }
 
@@ -73,8 +72,10 @@ Lines notes_of(const MirrorState& state, std::size_t width) {
   const auto add = [&](const std::string& note) {
     for (std::string& line : wrap(escape(note), width, kIndent)) lines.push_back(std::move(line));
   };
+  std::unordered_set<std::string_view> with_rows;
+  for (const router::MirrorRow& row : state.rows) with_rows.insert(row.agent);
   for (const router::LinkRow& link : state.links) {
-    const std::string note = note_on(link, state.rows);
+    const std::string note = note_on(link, with_rows.contains(link.agent));
     if (!note.empty()) add(note);
   }
   for (const std::string& note : state.notes) add(note);
@@ -135,8 +136,8 @@ json object_of(const router::MirrorRow& row) {
   return object;
 }
 
-std::string event_line(const char* kind, const std::string& object) {
-  return fmt::format("{{\"event\":\"{}\",\"runtime\":{}}}\n", kind, object);
+std::string event_line(const char* kind, const router::MirrorRow& row) {
+  return fmt::format("{{\"event\":\"{}\",\"runtime\":{}}}\n", kind, object_of(row).dump());
 }
 
 }  // namespace
@@ -195,21 +196,23 @@ std::vector<std::string> MirrorView::dump_notes(const std::vector<router::Mirror
 
 std::string MirrorView::changes(const router::Mirror& mirror) {
   std::string lines;
-  std::map<std::string, std::string> now;
-  for (const router::MirrorRow& row : mirror.rows())
-    now[row.agent + " " + row.runtime.id] = object_of(row).dump();
-  for (const auto& [key, object] : last_json_) {
-    if (!now.contains(key)) lines += event_line("removed", object);
+  std::map<std::string, router::MirrorRow> now;
+  for (router::MirrorRow& row : mirror.rows()) {
+    std::string key = row.agent + " " + row.runtime.id;
+    now.insert_or_assign(std::move(key), std::move(row));
   }
-  for (const auto& [key, object] : now) {
-    const auto before = last_json_.find(key);
-    if (before == last_json_.end()) {
-      lines += event_line("added", object);
-    } else if (before->second != object) {
-      lines += event_line("changed", object);
+  for (const auto& [key, row] : last_rows_) {
+    if (!now.contains(key)) lines += event_line("removed", row);
+  }
+  for (const auto& [key, row] : now) {
+    const auto before = last_rows_.find(key);
+    if (before == last_rows_.end()) {
+      lines += event_line("added", row);
+    } else if (before->second != row) {
+      lines += event_line("changed", row);
     }
   }
-  last_json_ = std::move(now);
+  last_rows_ = std::move(now);
   return lines;
 }
 

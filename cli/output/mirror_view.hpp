@@ -60,10 +60,10 @@ class MirrorView {
   [[nodiscard]] std::vector<std::string> dump_notes(const std::vector<router::MirrorRow>& rows);
 
   ViewKind kind_;
-  std::optional<LiveRegion> region_;              ///< Set if there is a table.
-  bool drawn_ = false;                            ///< Whether the table is drawn and up to date.
-  std::map<std::string, std::string> last_json_;  ///< By agent and id.
-  std::map<std::string, DumpRate> rates_;         ///< Of running dumps, by runtime id.
+  std::optional<LiveRegion> region_;                    ///< Set if there is a table.
+  bool drawn_ = false;                                  ///< Whether the table is drawn and up to date.
+  std::map<std::string, router::MirrorRow> last_rows_;  ///< By agent and runtime, as last printed.
+  std::map<std::string, DumpRate> rates_;               ///< Of running dumps, by runtime id.
 };
 
 }  // namespace farport::cli

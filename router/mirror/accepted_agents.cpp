@@ -80,8 +80,7 @@ Task<void> AcceptedAgents::run() {
   for (;;) {
     // A connection that waits is as good as a session.
     for (LinkEntry& each : links_) each.found = route_of(each).has_next();
-    remove_gone("it has not dialled in again");
-    services_.on_change();
+    if (remove_gone("it has not dialled in again")) services_.on_change();
     co_await with_deadline(services_.loop, changed_.wait(), kGraceLook);
   }
 }

@@ -35,6 +35,7 @@ struct MirrorRow {
   std::optional<DumpProgress> dump;  ///< Progress of a dump that a tool waits for.
   bool connected = true;             ///< false while the session with the agent is being reopened.
   std::uint64_t breaks = 0;          ///< Of that session so far; some are too short to be seen.
+  bool operator==(const MirrorRow&) const = default;
 };
 
 /// The state of the link to one agent.

@@ -42,6 +42,9 @@ Task<void> NamedAgents::run() {
   dialling_.spawn(dial_pending());
   const bool literal = transport::is_literal(agent_.host);
   for (;;) {
+    const std::vector<Address> before = addresses_;
+    const std::string error_before = lookup_error_;
+    bool changed = !looked_up_;
     if (!literal || !looked_up_) {
       auto found = co_await transport::resolve(services_.loop, agent_.host, agent_.port);
       if (found) take(transport::interleave_families(*found));
@@ -51,8 +54,9 @@ Task<void> NamedAgents::run() {
       take(addresses_);
     }
     looked_up_ = true;
-    remove_gone(name() + " does not lead there any more");
-    services_.on_change();
+    changed = remove_gone(name() + " does not lead there any more") || changed;
+    // Not otherwise: whoever shows a thousand of these would draw them all each time.
+    if (changed || addresses_ != before || lookup_error_ != error_before) services_.on_change();
     co_await transport::sleep(services_.loop, kMinBetween);
     co_await with_deadline(services_.loop, look_now_.wait(), kLookAgain - kMinBetween);
   }
@@ -105,7 +109,11 @@ Task<void> NamedAgents::dial_pending() {
     while (pending_.empty()) co_await pending_changed_.wait();
     const Address address = pending_.front();
     pending_.erase(pending_.begin());
-    if (claimed(address)) continue;
+    if (claimed(address)) {
+      // settled() may depend on it.
+      services_.on_change();
+      continue;
+    }
     const std::size_t outcomes = outcomes_;
     dial(address);
     if (is_fleet()) continue;

@@ -43,7 +43,8 @@ Task<void> RemoteAgents::leave() {
   co_await ending_.idle();
 }
 
-void RemoteAgents::remove_gone(std::string_view why) {
+bool RemoteAgents::remove_gone(std::string_view why) {
+  const std::size_t before = links_.size();
   for (auto each = links_.begin(); each != links_.end();) {
     if (!each->superseded && (each->found || !each->link->given_up())) {
       ++each;
@@ -53,6 +54,7 @@ void RemoteAgents::remove_gone(std::string_view why) {
     ending_.spawn(retire(std::move(*each)));
     each = links_.erase(each);
   }
+  return links_.size() != before;
 }
 
 bool RemoteAgents::settled() const {
@@ -91,23 +93,21 @@ constexpr transport::Milliseconds kLookPause{5000};
 Task<void> ReachedAgents::run() {
   for (;;) {
     auto found = co_await target_->find(services_.loop);
-    if (found) {
-      look_error_.clear();
-      take(*found);
-    } else {
-      if (look_error_ != found.error().message())
-        services_.log->warn("{}; looking again", found.error().message());
-      look_error_ = found.error().message();
-    }
+    const std::string error = found ? std::string() : found.error().message();
+    const bool changed = !looked_ || error != look_error_;
+    if (changed && !error.empty()) services_.log->warn("{}; looking again", error);
+    look_error_ = error;
+    const bool more = found && take(*found);
     looked_ = true;
-    remove_gone(name() + " does not lead there any more");
-    services_.on_change();
+    const bool fewer = remove_gone(name() + " does not lead there any more");
+    if (changed || more || fewer) services_.on_change();
     if (found && !target_->changes()) co_return;
     co_await transport::sleep(services_.loop, kLookPause);
   }
 }
 
-void ReachedAgents::take(const ReachTarget::Ways& ways) {
+bool ReachedAgents::take(const ReachTarget::Ways& ways) {
+  const std::size_t before = links_.size();
   for (LinkEntry& each : links_) {
     each.found =
         std::any_of(ways.begin(), ways.end(), [&](const auto& way) { return way->text() == each.key; });
@@ -117,6 +117,7 @@ void ReachedAgents::take(const ReachTarget::Ways& ways) {
                                    [&](const LinkEntry& each) { return each.key == way->text(); });
     if (!known) add_link(way->text(), std::make_unique<ReachRoute>(services_.loop, services_.log, way));
   }
+  return links_.size() != before;
 }
 
 std::string ReachedAgents::search_error() const {

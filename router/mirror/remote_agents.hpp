@@ -56,8 +56,8 @@ class RemoteAgents {
   /// Starts a link to the agent at the end of `route`.
   void add_link(std::string key, std::unique_ptr<AgentRoute> route);
   /// Ends the links that are superseded, and those that were not found again and are not connected. Logs why
-  /// the latter are gone.
-  void remove_gone(std::string_view why);
+  /// the latter are gone. Returns whether there were any.
+  bool remove_gone(std::string_view why);
   /// See LinkEvents.
   [[nodiscard]] virtual bool may_follow(AgentLink& /*link*/, const AgentSession& /*session*/) { return true; }
   virtual void link_changed(AgentLink& /*link*/) {}
@@ -87,7 +87,8 @@ class ReachedAgents final : public RemoteAgents {
 
  private:
   [[nodiscard]] std::string search_error() const override;
-  void take(const ReachTarget::Ways& ways);
+  /// Returns whether there are more links now.
+  bool take(const ReachTarget::Ways& ways);
 
   std::shared_ptr<const ReachTarget> target_;
   bool looked_ = false;

@@ -25,6 +25,7 @@ struct DumpProgress {
   std::optional<std::uint64_t> estimate;  ///< The expected size; nothing if it can't be estimated.
   std::uint64_t sent = 0;                 ///< Bytes of the dump, before compression.
   std::uint64_t total = 0;                ///< The size of the dump, once it is written.
+  bool operator==(const DumpProgress&) const = default;
 };
 
 /// The likely size of a dump of a process that uses this much memory. Both in bytes.
