@@ -49,10 +49,10 @@ def cpu_seconds(pid: int) -> float:
     return ticks / TICK
 
 
-def pss_mib(pid: int) -> float:
-    """The proportional set size of the process and its children."""
+def pss_mib(pid: int, alone: bool = False) -> float:
+    """The proportional set size of the process, and of its children unless it is `alone`."""
     kib = 0
-    for each in process_tree(pid):
+    for each in [pid] if alone else process_tree(pid):
         for line in Path(f"/proc/{each}/smaps_rollup").read_text().splitlines():
             if line.startswith("Pss:"):
                 kib += int(line.split()[1])
