@@ -101,6 +101,7 @@ Resolved<TopSettings> resolve_top(const Flags& flags, TopSettings settings) {
   settings.remotes = resolver.some_remotes();
   take_interval(resolver, flags, settings.interval);
   settings.session = resolver.configuration().session;
+  settings.format = flags.format;
   return resolver.finished(std::move(settings));
 }
 

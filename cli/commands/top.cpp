@@ -283,7 +283,7 @@ RunCommand add_top_options(CLI::App& options, config::Flags& flags) {
       ->type_name("COUNT")
       ->check(CLI::Range(1, 1'000'000));
   add_format(
-      options, into->format,
+      options, flags.format,
       "Output format: text or json (one object per line and runtime) [live table on a terminal, else text]",
       {"text", "json"});
 

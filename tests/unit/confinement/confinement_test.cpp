@@ -105,7 +105,7 @@ TEST_CASE("an agent needs the directories of its files, and of what they are lin
   settings.tls = {directory.path() + "/live/cert.pem", "/keys/agent.key", "/cas/ca.crt"};
   settings.audit = "/var/log/farport/audit.jsonl";
   settings.search = {"/tmp/search"};
-  settings.runtimes = {{"orders", "/run/orders/own.sock"}};
+  settings.named = {{"orders", "/run/orders/own.sock"}};
   settings.diagnostic_ports = {"/diag/farport.sock"};
   settings.dump.directory = "/dumps";
   const Needs needs = cli::needs_of(settings);
