@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import re
 import subprocess
 import time
 
@@ -230,7 +231,8 @@ class Names(Case):
         mirror.wait_for(*runtimes)
         agents[0].process.kill()
         mirror.wait_for(*runtimes[1:], seconds=12)
-        wait.until(lambda: f"the agent at {addresses[0]} is gone" in mirror.process.stderr(), "it says so")
+        gone = re.compile(rf"the agent at {re.escape(addresses[0])}:\d+ is gone: {NAME}")
+        wait.until(lambda: gone.search(mirror.process.stderr()), "it says so")
 
     def test_a_name_that_is_not_known_yet(self):
         runtime = self.runtime()
