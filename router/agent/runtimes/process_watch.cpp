@@ -34,7 +34,7 @@ constexpr double kSettledSeconds = 30;
 /// What nobody waits for rests this many times as long as it took: a look at the list of processes, and a
 /// round through all of them. A process costs 40 us, its place in the list 1.2 us.
 constexpr int kRestAfterLook = 2000;
-constexpr transport::Milliseconds kLongestRest{60'000};
+constexpr transport::Milliseconds kLongestRestAfterLook{60'000};
 /// .NET starts its own threads before the application's, so looking at the first ones is enough.
 constexpr int kMaxThreads = 64;
 constexpr std::size_t kMaxThreadName = 32;
@@ -532,7 +532,8 @@ Task<void> ProcessWatch::find_unserved() {
     unserved_looked_.changed();
     const auto took = std::chrono::duration_cast<Milliseconds>(std::chrono::steady_clock::now() - start);
     if (!look->processes.looked_at_all()) {
-      rest = std::clamp(took * kRestAfterLook, settings_.rescan, std::max(settings_.rescan, kLongestRest));
+      rest = std::clamp(took * kRestAfterLook, settings_.rescan,
+                        std::max(settings_.rescan, kLongestRestAfterLook));
     }
     co_await transport::sleep(loop_, std::clamp(took * kRest, kMinPause, kMaxPause));
   }
