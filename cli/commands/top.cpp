@@ -165,12 +165,11 @@ class Top {
   }
 
   Task<void> wait_for_values() {
-    const auto told = [](const TopRuntime& each) { return each.is_told(); };
-    for (;;) {
-      const std::vector<TopRuntime> all = runtimes();
-      if (std::all_of(all.begin(), all.end(), told)) co_return;
-      co_await changed_.wait();
-    }
+    const auto is_told = [](const auto& agent) { return agent->is_told(); };
+    const auto are_told = [&](const Named& each) {
+      return std::all_of(each.agents.begin(), each.agents.end(), is_told);
+    };
+    while (!std::all_of(all_.begin(), all_.end(), are_told)) co_await changed_.wait();
   }
 
   [[nodiscard]] std::vector<TopRuntime> runtimes() const {

@@ -175,6 +175,11 @@ Result<void> TopAgent::follow(const std::string& list) {
   return {};
 }
 
+bool TopAgent::is_told() const {
+  return std::all_of(followed_.begin(), followed_.end(),
+                     [](const auto& each) { return each.second->now().is_told(); });
+}
+
 std::vector<TopRuntime> TopAgent::runtimes() const {
   std::vector<TopRuntime> all;
   for (const auto& [id, followed] : followed_) all.push_back(followed->now());

@@ -68,6 +68,8 @@ class TopAgent {
   transport::Task<void> leave();
 
   [[nodiscard]] std::vector<TopRuntime> runtimes() const;
+  /// Whether each runtime has values, or a reason why it has none.
+  [[nodiscard]] bool is_told() const;
   /// Why the session is broken or the list can't be read; empty if all is well.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
 
