@@ -1,12 +1,16 @@
 #include "transport/child_process.hpp"
 
+#include <cerrno>
 #include <csignal>
 #include <tuple>
 #include <utility>
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <spawn.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/process_stat.hpp"
@@ -20,9 +24,69 @@ constexpr std::uint64_t kUntilKilledMs = 100;
 
 /// A process whose owner is gone. It deletes itself once the process has ended.
 struct Leftover {
-  OwnedHandle<uv_process_t> process;
+  std::unique_ptr<Process> process;
   OwnedHandle<uv_timer_t> timer;
   bool killed = false;
+};
+
+/// How often to look whether a process has ended, if it has no pidfd.
+constexpr std::uint64_t kLookMs = 50;
+
+/// What posix_spawn(3) does in the new process.
+class SpawnSteps {
+ public:
+  SpawnSteps() {
+    posix_spawn_file_actions_init(&files_);
+    posix_spawnattr_init(&attributes_);
+  }
+  SpawnSteps(const SpawnSteps&) = delete;
+  SpawnSteps& operator=(const SpawnSteps&) = delete;
+  ~SpawnSteps() {
+    posix_spawn_file_actions_destroy(&files_);
+    posix_spawnattr_destroy(&attributes_);
+  }
+
+  /// No signal is ignored or blocked there, as in a program that a shell starts.
+  void reset_signals(short more_flags) {
+    sigset_t all;
+    sigset_t none;
+    sigfillset(&all);
+    sigemptyset(&none);
+    posix_spawnattr_setsigdefault(&attributes_, &all);
+    posix_spawnattr_setsigmask(&attributes_, &none);
+    const int flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | more_flags;
+    posix_spawnattr_setflags(&attributes_, static_cast<short>(flags));
+  }
+  /// Gives it standard streams. Returns 0 or an errno value.
+  int set_streams(const std::array<int, 3>& streams) {
+    for (int to = 0; to < 3; ++to) {
+      const int from = streams.at(static_cast<std::size_t>(to));
+      int failed = 0;
+      if (from < 0) {
+        failed = posix_spawn_file_actions_addopen(&files_, to, "/dev/null", O_RDWR, 0);
+      } else if (from < 3 && from != to) {
+        // One that comes earlier may have taken its place by then.
+        UniqueFd& copy = copies_.emplace_back(::fcntl(from, F_DUPFD_CLOEXEC, 3));
+        if (!copy) return errno;
+        failed = posix_spawn_file_actions_adddup2(&files_, copy.get(), to);
+      } else {
+        failed = posix_spawn_file_actions_adddup2(&files_, from, to);
+      }
+      if (failed != 0) return failed;
+    }
+    return 0;
+  }
+  int set_root_directory() { return posix_spawn_file_actions_addchdir_np(&files_, "/"); }
+
+  int spawn(pid_t& pid, const Program& program) {
+    char* const* const environment = program.environment == nullptr ? environ : program.environment;
+    return ::posix_spawnp(&pid, program.file, &files_, &attributes_, program.arguments, environment);
+  }
+
+ private:
+  posix_spawn_file_actions_t files_{};
+  posix_spawnattr_t attributes_{};
+  std::vector<UniqueFd> copies_;
 };
 
 }  // namespace
@@ -35,33 +99,67 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   return pointers;
 }
 
+Result<std::unique_ptr<Process>> Process::start(Loop& loop, const Program& program, OnEnd on_end) {
+  // Where it is ignored, as by some parents, nobody learns how a child has ended (wait(2)).
+  if (is_ignored(SIGCHLD)) ::signal(SIGCHLD, SIG_DFL);
+  SpawnSteps steps;
+  steps.reset_signals(program.apart ? POSIX_SPAWN_SETSID : 0);
+  int failed = steps.set_streams(program.streams);
+  if (failed == 0 && program.apart) failed = steps.set_root_directory();
+  pid_t pid = 0;
+  if (failed == 0) failed = steps.spawn(pid, program);
+  if (failed != 0) return fail_errno("start", program.file, failed);
+  return std::make_unique<Process>(loop, pid, std::move(on_end));
+}
+
+Process::Process(Loop& loop, pid_t pid, OnEnd on_end)
+    : pid_(pid), on_end_(std::move(on_end)), pidfd_(open_pidfd(pid)) {
+  if (pidfd_) {
+    poll_.reset(new uv_poll_t{});
+    uv_poll_init(loop.uv(), poll_.get(), pidfd_.get());
+    poll_->data = this;
+    uv_poll_start(poll_.get(), UV_READABLE,
+                  [](uv_poll_t* poll, int, int) { static_cast<Process*>(poll->data)->look(); });
+  } else {
+    timer_.reset(new uv_timer_t{});
+    uv_timer_init(loop.uv(), timer_.get());
+    timer_->data = this;
+    uv_timer_start(
+        timer_.get(), [](uv_timer_t* timer) { static_cast<Process*>(timer->data)->look(); }, 0, kLookMs);
+  }
+}
+
+void Process::look() {
+  siginfo_t info{};
+  if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG) != 0) {
+    // Somebody else has reaped it.
+    info.si_pid = pid_;
+    info.si_code = CLD_EXITED;
+  }
+  if (info.si_pid == 0) return;
+  ended_ = true;
+  poll_.reset();
+  timer_.reset();
+  // Moved out, since the call may destroy this object.
+  const OnEnd on_end = std::move(on_end_);
+  on_end(info.si_code == CLD_EXITED ? info.si_status : kKilledBySignal + info.si_status);
+}
+
+void Process::signal(int number) const {
+  if (!ended_) ::kill(pid_, number);
+}
+
 Result<std::unique_ptr<ChildProcess>> ChildProcess::start(Loop& loop, Start start) {
   auto child = std::make_unique<ChildProcess>(loop);
   std::vector<char*> argv = pointers_to(start.arguments);
   std::vector<char*> envp = pointers_to(start.environment);
-  std::array<uv_stdio_container_t, 3> stdio{};
-  for (std::size_t i = 0; i < stdio.size(); ++i) {
-    stdio[i].flags = UV_INHERIT_FD;
-    stdio[i].data.fd = start.streams[i];
-  }
-  uv_process_options_t options{};
-  options.file = argv[0];
-  options.args = argv.data();
-  options.env = start.environment.empty() ? nullptr : envp.data();
-  options.stdio = stdio.data();
-  options.stdio_count = static_cast<int>(stdio.size());
-  options.exit_cb = [](uv_process_t* process, std::int64_t status, int signal) {
-    auto* self = static_cast<ChildProcess*>(process->data);
-    self->exit_code_ = signal != 0 ? kKilledBySignal + signal : static_cast<int>(status);
-    self->ended_.set();
-  };
-  // uv_spawn() initialises the handle before it can fail, so the handle must be closed on failure too.
-  child->process_.reset(new uv_process_t{});
-  child->process_->data = child.get();
-  const int result = uv_spawn(loop.uv(), child->process_.get(), &options);
-  if (result == 0) return child;
-  child->exit_code_ = 0;
-  return fail_errno("start", start.arguments[0], -result);
+  const Program program{argv[0], argv.data(), start.environment.empty() ? nullptr : envp.data(),
+                        start.streams};
+  ASSIGN_OR_RETURN(child->process_, Process::start(loop, program, [self = child.get()](int exit_code) {
+                     self->exit_code_ = exit_code;
+                     self->ended_.set();
+                   }));
+  return child;
 }
 
 Task<int> ChildProcess::wait() {
@@ -70,21 +168,18 @@ Task<int> ChildProcess::wait() {
 }
 
 void ChildProcess::signal(int number) {
-  if (!exit_code_) uv_process_kill(process_.get(), number);
+  process_->signal(number);
 }
 
 ChildProcess::~ChildProcess() {
-  if (!exit_code_) terminate_detached(loop_, std::move(process_), SIGTERM);
+  if (process_ != nullptr && !exit_code_) Process::terminate_detached(loop_, std::move(process_), SIGTERM);
 }
 
-void terminate_detached(Loop& loop, OwnedHandle<uv_process_t> process, int signal) {
-  uv_process_kill(process.get(), signal);
+void Process::terminate_detached(Loop& loop, std::unique_ptr<Process> process, int signal) {
+  process->signal(signal);
   auto leftover = std::make_unique<Leftover>();
   leftover->process = std::move(process);
-  leftover->process->data = leftover.get();
-  leftover->process->exit_cb = [](uv_process_t* ended, std::int64_t, int) {
-    delete static_cast<Leftover*>(ended->data);
-  };
+  leftover->process->on_end_ = [self = leftover.get()](int) { delete self; };
   leftover->timer.reset(new uv_timer_t{});
   leftover->timer->data = leftover.get();
   uv_timer_init(loop.uv(), leftover->timer.get());
@@ -98,11 +193,11 @@ void terminate_detached(Loop& loop, OwnedHandle<uv_process_t> process, int signa
           // A process that waits for a disk survives even SIGKILL: give up on it.
           delete self;
         } else {
-          uv_process_kill(self->process.get(), SIGKILL);
+          self->process->signal(SIGKILL);
         }
       },
       kUntilKilledMs, kUntilKilledMs);
-  // The process handle's data points to it from here on, and its callbacks delete it.
+  // The process and the timer know it from here on, and delete it.
   std::ignore = leftover.release();
 }
 

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "base/error.hpp"
+#include "base/unique_fd.hpp"
 #include "transport/event.hpp"
 #include "transport/loop.hpp"
 
@@ -24,10 +25,50 @@ inline constexpr int kKilledBySignal = 128;
 /// but changes nothing. They are valid for as long as `texts` is unchanged.
 [[nodiscard]] std::vector<char*> pointers_to(const std::vector<std::string>& texts);
 
-/// Sends `signal` to a running process that its owner no longer needs, and SIGKILL if it still runs a moment
-/// later. Returns at once; the loop reaps the process. The loop's destructor waits for what is left, two such
-/// moments at most.
-void terminate_detached(Loop& loop, OwnedHandle<uv_process_t> process, int signal);
+/// A program, as execve(2) takes it.
+struct Program {
+  const char* file;                        ///< Looked for in PATH, unless it has a slash.
+  char* const* arguments;                  ///< See pointers_to().
+  char* const* environment = nullptr;      ///< Null: ours.
+  std::array<int, 3> streams = {0, 1, 2};  ///< Its standard streams; -1: /dev/null. The caller keeps its own.
+  bool apart = false;  ///< In a session of its own, without a terminal's signals, and in the root directory.
+};
+
+/// A process that this one has started. By posix_spawn(3), since fork(2) copies this process's page tables,
+/// which takes milliseconds in a mirror of a thousand runtimes; uv_spawn() forks.
+class Process {
+ public:
+  /// Called once, from the loop, with the exit code, or kKilledBySignal + N if signal N killed it. May
+  /// destroy the Process.
+  using OnEnd = std::function<void(int)>;
+
+  /// Errors: it can't be found or started (`cause` is the errno value).
+  static Result<std::unique_ptr<Process>> start(Loop& loop, const Program& program, OnEnd on_end);
+
+  Process(Loop& loop, pid_t pid, OnEnd on_end);
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+  ~Process() = default;
+
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  [[nodiscard]] bool ended() const { return ended_; }
+  /// Sends a signal, unless the process has ended.
+  void signal(int number) const;
+  /// Sends `signal` to a running process that its owner no longer needs, and SIGKILL if it still runs a
+  /// moment later. Returns at once; the loop reaps the process. The loop's destructor waits for what is left,
+  /// two such moments at most.
+  static void terminate_detached(Loop& loop, std::unique_ptr<Process> process, int signal);
+
+ private:
+  void look();
+
+  pid_t pid_;
+  OnEnd on_end_;
+  bool ended_ = false;
+  UniqueFd pidfd_;
+  OwnedHandle<uv_poll_t> poll_;    ///< Of the pidfd.
+  OwnedHandle<uv_timer_t> timer_;  ///< Where there are no pidfds: before Linux 5.3, or under a filter.
+};
 
 class ChildProcess {
  public:
@@ -42,7 +83,7 @@ class ChildProcess {
   explicit ChildProcess(Loop& loop) : loop_(loop), ended_(loop) {}
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
-  /// Ends the process if it still runs: terminate_detached() with SIGTERM.
+  /// Ends the process if it still runs: Process::terminate_detached() with SIGTERM.
   ~ChildProcess();
 
   /// Waits until the process has ended. Returns its exit code, or kKilledBySignal + N if signal N killed it.
@@ -53,7 +94,7 @@ class ChildProcess {
 
  private:
   Loop& loop_;
-  OwnedHandle<uv_process_t> process_;
+  std::unique_ptr<Process> process_;
   Event ended_;
   std::optional<int> exit_code_;
 };

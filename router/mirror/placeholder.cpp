@@ -1,14 +1,14 @@
 #include "router/mirror/placeholder.hpp"
 
-#include <array>
 #include <optional>
+#include <tuple>
 
 #include <signal.h>
+#include <sys/socket.h>
 
 #include "base/escape.hpp"
 #include "base/process_stat.hpp"
 #include "router/mirror/placeholder/look.h"
-#include "transport/child_process.hpp"
 
 namespace farport::router {
 namespace {
@@ -42,35 +42,24 @@ Result<void> Placeholder::spawn() {
   std::vector<char*> arguments = transport::pointers_to(look_.argv);
   std::vector<char*> variables = transport::pointers_to(environment);
 
+  auto sockets = make_socket_pair(SOCK_STREAM);
+  if (!sockets) return fail(kTried, look_.name, sockets.error().why);
+  const transport::Program program{
+      program_.path().c_str(), arguments.data(), variables.data(), {-1, sockets->theirs.get(), -1}, true};
+  auto process = transport::Process::start(loop_, program, [this](int) {
+    // Deferred: whoever is told may do much.
+    loop_.defer(*this);
+  });
+  if (!process) return fail(kTried, look_.name, process.error().why);
+  process_ = std::move(*process);
+
   socket_.reset(new uv_pipe_t{});
   uv_pipe_init(loop_.uv(), socket_.get(), 0);
   socket_->data = this;
-  std::array<uv_stdio_container_t, 3> stdio{};
-  stdio[1].flags = static_cast<uv_stdio_flags>(UV_CREATE_PIPE | UV_READABLE_PIPE | UV_WRITABLE_PIPE);
-  stdio[1].data.stream = reinterpret_cast<uv_stream_t*>(socket_.get());
-
-  uv_process_options_t options{};
-  options.file = program_.path().c_str();
-  options.args = arguments.data();
-  options.env = variables.data();
-  options.cwd = "/";                    // So that it keeps no file system in use.
-  options.flags = UV_PROCESS_DETACHED;  // A session of its own, without a terminal's signals.
-  options.stdio_count = stdio.size();
-  options.stdio = stdio.data();
-  options.exit_cb = [](uv_process_t* process, std::int64_t, int) {
-    auto* self = static_cast<Placeholder*>(process->data);
-    self->alive_ = false;
-    // Deferred: libuv has reaped other processes too and calls their handlers next, so they must still exist.
-    self->loop_.defer(*self);
-  };
-
-  // uv_spawn() initialises the handle before it can fail, so the handle must be closed on failure too.
-  process_.reset(new uv_process_t{});
-  process_->data = this;
-  const int failed = uv_spawn(loop_.uv(), process_.get(), &options);
+  const int failed = uv_pipe_open(socket_.get(), sockets->ours.get());
   if (failed != 0) return fail_errno(kTried, look_.name, -failed);
-  pid_ = process_->pid;
-  alive_ = true;
+  // The handle has it now.
+  std::ignore = sockets->ours.release();
   return {};
 }
 
@@ -102,7 +91,7 @@ Task<Result<std::unique_ptr<Placeholder>>> Placeholder::start(Loop& loop, Placeh
 
   placeholder->listen();
   co_await placeholder->said_.wait();
-  const std::optional<ProcessStat> stat = process_stat(placeholder->pid_);
+  const std::optional<ProcessStat> stat = process_stat(placeholder->pid());
   if (!placeholder->ready_ || !stat) {
     co_return fail(kTried, placeholder->look_.name, "the process ended before it was ready");
   }
@@ -127,7 +116,7 @@ void Placeholder::send_look() {
       uv_buf_init(const_cast<char*>(message.data()), static_cast<unsigned>(message.size()));
   const int written = uv_try_write(reinterpret_cast<uv_stream_t*>(socket_.get()), &buffer, 1);
   // The socket is empty and has room for any look. If the write fails all the same, start another process.
-  if (written != static_cast<int>(message.size()) && alive_) ::kill(pid_, SIGKILL);
+  if (written != static_cast<int>(message.size())) process_->signal(SIGKILL);
 }
 
 void Placeholder::look_taken() {
@@ -137,7 +126,8 @@ void Placeholder::look_taken() {
 }
 
 Placeholder::~Placeholder() {
-  if (alive_) transport::terminate_detached(loop_, std::move(process_), SIGKILL);
+  if (process_ != nullptr && !process_->ended())
+    transport::Process::terminate_detached(loop_, std::move(process_), SIGKILL);
 }
 
 void Placeholder::end_of_tick() {

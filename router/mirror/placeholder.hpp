@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "router/mirror/placeholder/image.hpp"
+#include "transport/child_process.hpp"
 #include "transport/event.hpp"
 
 namespace farport::router {
@@ -44,7 +45,7 @@ class Placeholder final : transport::TurnEndHook {
   /// and start time. If looks change faster than it can take them, the last one counts.
   void change(ProcessLook look);
 
-  [[nodiscard]] pid_t pid() const { return pid_; }
+  [[nodiscard]] pid_t pid() const { return process_->pid(); }
   /// When the process started, in clock ticks since boot (proc(5), field 22 of /proc/PID/stat): the key in
   /// the names of runtimes' sockets.
   [[nodiscard]] std::uint64_t start_time() const { return start_time_; }
@@ -65,15 +66,13 @@ class Placeholder final : transport::TurnEndHook {
   std::optional<ProcessLook> wanted_;  ///< The look to send next.
   PlaceholderProgram program_;
   PlaceholderProgram next_program_;  ///< For a look that was sent but not taken yet.
-  pid_t pid_ = 0;
-  bool alive_ = false;  ///< Started and not reaped yet.
   std::uint64_t start_time_ = 0;
   std::function<void()> on_exit_;  ///< Empty until the process is ready.
 
   transport::Event said_;  ///< The process has taken its look, or can't any more.
   bool ready_ = false;     ///< The process has the look that was sent last.
   char said_byte_ = 0;
-  transport::OwnedHandle<uv_process_t> process_;
+  std::unique_ptr<transport::Process> process_;
   transport::OwnedHandle<uv_pipe_t> socket_;
 };
 

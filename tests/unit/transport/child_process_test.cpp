@@ -80,3 +80,28 @@ TEST_CASE("a loop that ends has ended the children that were left to it", "[chil
   }
   CHECK_FALSE(exists(pid));
 }
+
+TEST_CASE("a child has the streams that it is given, in whatever order", "[child_process]") {
+  Loop loop;
+  auto pipe = farport::make_pipe(0);
+  REQUIRE(pipe.has_value());
+  // Its standard error is our standard output, and the other way round; what it reads is empty.
+  auto child = ChildProcess::start(
+      loop, {{"sh", "-c", "cat; test -t 0 || echo said >&2; exit 7"}, {}, {-1, 2, pipe->writing.get()}});
+  REQUIRE(child.has_value());
+  pipe->writing.reset();
+  CHECK(loop.run((*child)->wait()) == 7);
+  std::array<char, 16> text{};
+  CHECK(::read(pipe->reading.get(), text.data(), text.size()) == 5);
+}
+
+TEST_CASE("how a child ended is told, and what can't be started is said", "[child_process]") {
+  Loop loop;
+  ::signal(SIGCHLD, SIG_IGN);
+  auto killed = ChildProcess::start(loop, {{"sh", "-c", "kill -9 $$"}});
+  REQUIRE(killed.has_value());
+  CHECK(loop.run((*killed)->wait()) == farport::transport::kKilledBySignal + SIGKILL);
+  const auto missing = ChildProcess::start(loop, {{"/nonexistent/program"}});
+  REQUIRE_FALSE(missing.has_value());
+  CHECK(missing.error().cause == ENOENT);
+}
