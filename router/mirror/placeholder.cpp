@@ -42,24 +42,19 @@ Result<void> Placeholder::spawn() {
   std::vector<char*> arguments = transport::pointers_to(look_.argv);
   std::vector<char*> variables = transport::pointers_to(environment);
 
-  auto sockets = make_socket_pair(SOCK_STREAM);
-  if (!sockets) return fail(kTried, look_.name, sockets.error().why);
+  ASSIGN_OR_RETURN(auto sockets, make_socket_pair(SOCK_STREAM));
   const transport::Program program{
-      program_.path().c_str(), arguments.data(), variables.data(), {-1, sockets->theirs.get(), -1}, true};
-  auto process = transport::Process::start(loop_, program, [this](int) {
-    // Deferred: whoever is told may do much.
-    loop_.defer(*this);
-  });
-  if (!process) return fail(kTried, look_.name, process.error().why);
-  process_ = std::move(*process);
+      program_.path().c_str(), arguments.data(), variables.data(), {-1, sockets.theirs.get(), -1}, true};
+  // Deferred: whoever is told may do much.
+  ASSIGN_OR_RETURN(process_, transport::Process::start(loop_, program, [this](int) { loop_.defer(*this); }));
 
   socket_.reset(new uv_pipe_t{});
   uv_pipe_init(loop_.uv(), socket_.get(), 0);
   socket_->data = this;
-  const int failed = uv_pipe_open(socket_.get(), sockets->ours.get());
-  if (failed != 0) return fail_errno(kTried, look_.name, -failed);
+  const int failed = uv_pipe_open(socket_.get(), sockets.ours.get());
+  if (failed != 0) return fail_errno("use", "a socket", -failed);
   // The handle has it now.
-  std::ignore = sockets->ours.release();
+  std::ignore = sockets.ours.release();
   return {};
 }
 
@@ -87,7 +82,12 @@ Task<Result<std::unique_ptr<Placeholder>>> Placeholder::start(Loop& loop, Placeh
                                                               std::function<void()> on_exit) {
   std::unique_ptr<Placeholder> placeholder(new Placeholder(loop, image, std::move(look)));
   const Result<void> spawned = placeholder->spawn();
-  if (!spawned) co_return tl::unexpected<Error>(spawned.error());
+  if (!spawned) {
+    Error why = spawned.error();
+    why.what = kTried;
+    why.on = placeholder->look_.name;
+    co_return tl::unexpected(std::move(why));
+  }
 
   placeholder->listen();
   co_await placeholder->said_.wait();
