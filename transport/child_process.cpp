@@ -21,6 +21,8 @@ namespace {
 
 /// How long a process may take to clean up. One that reads a password restores the terminal's echo.
 constexpr std::uint64_t kUntilKilledMs = 100;
+/// How long it may take to end after SIGKILL, on a busy machine.
+constexpr std::uint64_t kUntilGivenUpMs = 2000;
 
 /// A process whose owner is gone. It deletes itself once the process has ended.
 struct Leftover {
@@ -196,7 +198,7 @@ void Process::terminate_detached(Loop& loop, std::unique_ptr<Process> process, i
           self->process->signal(SIGKILL);
         }
       },
-      kUntilKilledMs, kUntilKilledMs);
+      kUntilKilledMs, kUntilGivenUpMs);
   // The process and the timer know it from here on, and delete it.
   std::ignore = leftover.release();
 }

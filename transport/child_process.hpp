@@ -56,7 +56,7 @@ class Process {
   void signal(int number) const;
   /// Sends `signal` to a running process that its owner no longer needs, and SIGKILL if it still runs a
   /// moment later. Returns at once; the loop reaps the process. The loop's destructor waits for what is left,
-  /// two such moments at most.
+  /// at most 2.1 s.
   static void terminate_detached(Loop& loop, std::unique_ptr<Process> process, int signal);
 
  private:
