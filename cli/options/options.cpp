@@ -110,14 +110,28 @@ CLI::Option* add_setting(CLI::App& options, const config::Description& setting, 
 /// What CLI11 parses into, and which of the commands was chosen.
 class Parser {
  public:
-  Parser() {
+  /// Parses into `flags`, which must outlive this.
+  explicit Parser(config::Flags& flags) {
     // Before there are commands, which take it over.
     app_.formatter(std::make_shared<HelpFormatter>());
     app_.footer(std::string("\n") + kExamples);
     app_.require_subcommand(1);
     app_.set_version_flag("--version", version_text());
+    for (const Command* const command : kCommands) add(*command, flags);
   }
 
+  [[nodiscard]] CLI::App& app() { return app_; }
+  [[nodiscard]] std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const CLI::App* command : app_.get_subcommands({})) names.push_back(command->get_name());
+    return names;
+  }
+  [[nodiscard]] RunCommand chosen() const {
+    const auto is_parsed = [](const auto& each) { return each.first->parsed(); };
+    return std::find_if(runs_.begin(), runs_.end(), is_parsed)->second;
+  }
+
+ private:
   void add(const Command& command, config::Flags& flags) {
     const std::string name = command.name;
     const std::size_t space = name.find(' ');
@@ -134,18 +148,6 @@ class Parser {
     if (space == std::string::npos) add_settings(options, flags.given);
   }
 
-  [[nodiscard]] CLI::App& app() { return app_; }
-  [[nodiscard]] std::vector<std::string> names() const {
-    std::vector<std::string> names;
-    for (const CLI::App* command : app_.get_subcommands({})) names.push_back(command->get_name());
-    return names;
-  }
-  [[nodiscard]] RunCommand chosen() const {
-    const auto is_parsed = [](const auto& each) { return each.first->parsed(); };
-    return std::find_if(runs_.begin(), runs_.end(), is_parsed)->second;
-  }
-
- private:
   CLI::App app_{kAbout, "farport"};
   std::vector<std::pair<CLI::App*, RunCommand>> runs_;
 };
@@ -192,8 +194,9 @@ std::string full_name(const CLI::App& command) {
 RunCommand add_help_all_options(CLI::App& options, config::Flags& /*flags*/) {
   const auto format = std::make_shared<std::string>("text");
   add_format(options, *format, "Output format: text or json [text]", {"text", "json"});
-  return [&options, format] {
-    print_help_all(*options.get_parent(), *format);
+  return [format] {
+    config::Flags unused;
+    print_help_all(Parser(unused).app(), *format);
     return kSuccess;
   };
 }
@@ -204,13 +207,11 @@ const Command kHelpAll{"help-all", "Print the help of all commands", kHelpAllAbo
                        add_help_all_options};
 
 std::unique_ptr<CommandLine> parse_command_line(int argc, const char* const* argv) {
-  const auto parser = std::make_shared<Parser>();
   auto line = std::make_unique<CommandLine>();
-  // What runs the command may use what it was parsed with.
-  line->parser = std::shared_ptr<CLI::App>(parser, &parser->app());
-  for (const Command* const command : kCommands) parser->add(*command, line->flags);
+  // Gone when the command runs: an agent would keep its 200 KiB for ever.
+  Parser parser(line->flags);
   std::vector<std::string> words = with_help_option({argv + 1, argv + argc});
-  const auto misplaced = find_misplaced(words, parser->names());
+  const auto misplaced = find_misplaced(words, parser.names());
   if (misplaced) {
     print_message(misplaced->what);
     print_message(misplaced->hint);
@@ -227,18 +228,18 @@ std::unique_ptr<CommandLine> parse_command_line(int argc, const char* const* arg
   // CLI11 takes its words from the end of the vector.
   std::reverse(words.begin(), words.end());
   try {
-    parser->app().parse(words);
+    parser.app().parse(words);
   } catch (const CLI::Success& done) {
     std::ostringstream text;
-    parser->app().exit(done, text, text);
+    parser.app().exit(done, text, text);
     print_help(text.str());
     throw CommandLineDone{kSuccess};
   } catch (const CLI::ParseError& error) {
-    fail_usage(parser->app(), error, as_given);
+    fail_usage(parser.app(), error, as_given);
   }
   // The places of flags that might have had a value.
   std::erase_if(line->flags.given, [](const auto& flag) { return flag.second.empty(); });
-  line->run = parser->chosen();
+  line->run = parser.chosen();
   return line;
 }
 

@@ -15,7 +15,6 @@ namespace farport::cli {
 struct CommandLine {
   config::Flags flags;
   RunCommand run;
-  std::shared_ptr<CLI::App> parser;  ///< What `run` may print the help of.
 };
 
 /// Thrown where there is nothing to run: help and version were printed (code 0), or the usage was wrong and
