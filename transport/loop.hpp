@@ -166,7 +166,7 @@ class Timer;
 ///
 /// Sockets are polled edge-triggered in an epoll set of the loop's own: one or two system calls in a socket's
 /// life, where libuv's uv_poll_t takes two for each wait. Timers are nodes in a tree of its own, since every
-/// connection has some. libuv does the rest (signals, processes, names, file notifications): its loop is one
+/// connection has some. libuv does the rest (signals, names, file notifications): its loop is one
 /// descriptor in that set, and runs when it has work.
 class Loop {
  public:
