@@ -44,7 +44,7 @@ class LocalUsers(Case):
             needs.program("setpriv"), "--reuid", USER, "--regid", USER, "--clear-groups", "--inh-caps=-all",
             "python3", "-B", hostile_user.__file__, kind.__name__, self.search, count, name=kind.__name__)
         self.addCleanup(process.kill)
-        process.wait_for_output("ready", 60)
+        process.wait_for_output("ready", 180)
         return process
 
     def assert_serves(self):
