@@ -20,9 +20,9 @@ constexpr std::size_t kRuntimesInAll = 4096;
 /// Time limit for the start of an agent's list.
 constexpr transport::Milliseconds kListLimit{20'000};
 
-std::vector<std::string> paths_for(const Runtime& runtime, const std::vector<NamedSocket>& sockets) {
+std::vector<std::string> paths_for(const Runtime& runtime, const std::vector<NamedPath>& sockets) {
   std::vector<std::string> paths;
-  for (const NamedSocket& socket : sockets) {
+  for (const NamedPath& socket : sockets) {
     if (socket.name.empty() || names_runtime(socket.name, runtime)) paths.push_back(socket.path);
   }
   return paths;

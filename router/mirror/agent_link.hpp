@@ -16,15 +16,12 @@
 
 namespace farport::router {
 
-/// A socket for the runtime of that id, pid or name; for all if the name is empty.
-using NamedSocket = NamedPath;
-
 /// Which of an agent's runtimes are mirrored, and where else they are offered.
 struct MirrorChoice {
   std::vector<std::string> select;  ///< Ids, pids, names, globs; empty: all.
-  std::vector<NamedSocket> sockets;
-  std::vector<NamedSocket> tools;  ///< Sockets of tools that listen.
-  std::string remote;              ///< The user's name for the agent: a profile, or HOST:PORT.
+  std::vector<NamedPath> sockets;   ///< Each for the runtime of that id, pid or name; no name: for all.
+  std::vector<NamedPath> tools;     ///< The same for sockets of tools that listen.
+  std::string remote;               ///< The user's name for the agent: a profile, or HOST:PORT.
 };
 
 class AgentLink;

@@ -19,8 +19,8 @@ inline constexpr transport::Milliseconds kSettleLimit{20'000};
 struct MirrorSettings {
   std::vector<MirroredAgent> agents;
   std::string socket_directory;
-  std::vector<NamedSocket> sockets{};  ///< Extra sockets at which runtimes are offered.
-  std::vector<NamedSocket> tools{};    ///< Listening tools that all runtimes, or those of a name, dial.
+  std::vector<NamedPath> sockets{};  ///< Extra sockets at which runtimes are offered.
+  std::vector<NamedPath> tools{};    ///< Listening tools that all runtimes, or those of a name, dial.
   SessionOptions session{};
 };
 

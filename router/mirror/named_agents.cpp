@@ -55,7 +55,8 @@ Task<void> NamedAgents::run() {
     }
     looked_up_ = true;
     changed = remove_gone(name() + " does not lead there any more") || changed;
-    // Not otherwise: whoever shows a thousand of these would draw them all each time.
+    // Each call has all rows drawn again. A thousand names make a thousand of these lookups every three
+    // seconds.
     if (changed || addresses_ != before || lookup_error_ != error_before) services_.on_change();
     co_await transport::sleep(services_.loop, kMinBetween);
     co_await with_deadline(services_.loop, look_now_.wait(), kLookAgain - kMinBetween);

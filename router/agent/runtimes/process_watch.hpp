@@ -136,7 +136,7 @@ class ProcessWatch {
   UserShares shares_;
   int looks_ = 0;  ///< For sockets; stops at two.
   transport::Event unserved_now_;
-  bool unserved_asked_ = false;  ///< Somebody waits for the next look.
+  bool unserved_asked_ = false;  ///< look_for_unserved() waits for a full round.
   /// The numbers of the last look for unserved processes that has begun, and that has ended.
   std::uint64_t unserved_begun_ = 0;
   std::uint64_t unserved_ended_ = 0;
