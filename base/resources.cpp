@@ -71,13 +71,17 @@ void return_large_memory() {
   ::mallopt(M_MMAP_THRESHOLD, kLarge);
 }
 
-void return_free_memory() {
+void release_unused_memory() {
   ::malloc_trim(0);
+  ::dl_iterate_phdr(drop_constant_pages, nullptr);
 }
 
-void release_start_memory() {
-  return_free_memory();
-  ::dl_iterate_phdr(drop_constant_pages, nullptr);
+void drop_pages(std::span<std::byte> block) {
+  const auto page = static_cast<std::uintptr_t>(::getpagesize());
+  const auto begin = reinterpret_cast<std::uintptr_t>(block.data());
+  const std::uintptr_t first = (begin + page - 1) / page * page;
+  const std::uintptr_t end = (begin + block.size()) / page * page;
+  if (first < end) ::madvise(block.data() + (first - begin), end - first, MADV_DONTNEED);
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include <sys/types.h>
@@ -19,13 +20,13 @@ struct ProcessUsage {
 /// From now on, freed blocks of 256 KiB and more, such as a compressor's, go back to the system at once.
 void return_large_memory();
 
-/// Gives free heap memory back to the system.
-void return_free_memory();
+/// Gives free heap memory back to the system, and pages of program text and constants, which the kernel maps
+/// again on use. Startup touches most of the libraries' code once; serving needs little of it. Call it when
+/// little is to be done: it costs page faults later, and a debugger its breakpoints.
+void release_unused_memory();
 
-/// Gives back memory that startup needed: free heap, and pages of program text and constants, which the
-/// kernel maps again on use. Startup touches most of the libraries' code once; serving needs little of it.
-/// Call it once only: each call costs page faults later, and a debugger its breakpoints.
-void release_start_memory();
+/// Gives the memory of the whole pages in `block` back to the system. What was in them is lost.
+void drop_pages(std::span<std::byte> block);
 
 /// The smallest memory limit of this process's control groups, in bytes: memory.max of version 2 (Linux,
 /// Documentation/admin-guide/cgroup-v2.rst) or memory.limit_in_bytes of version 1, including visible parent

@@ -61,9 +61,15 @@ class BufferPool {
     return {*this, std::move(bytes)};
   }
 
+  /// Frees the buffers that nobody uses.
+  void free_unused() {
+    free_.clear();
+    free_.shrink_to_fit();
+  }
+
  private:
   friend class Buffer;
-  /// Free buffers that are always kept, 1 MiB in all. An acknowledgement returns many buffers at once, and
+  /// Free buffers that are kept, 1 MiB in all. An acknowledgement returns many buffers at once, and
   /// they are soon needed again; fresh memory would cost a page fault per page.
   static constexpr std::size_t kKeptFree = 16;
 

@@ -1,9 +1,11 @@
 #include "router/agent/agent.hpp"
 
 #include <cerrno>
+#include <tuple>
 
 #include "base/resources.hpp"
 #include "transport/race.hpp"
+#include "transport/rest.hpp"
 
 namespace farport::router {
 namespace {
@@ -28,8 +30,6 @@ using transport::Task;
 
 namespace {
 
-/// How long after the last connection has ended free memory goes back to the system.
-constexpr transport::Milliseconds kUntilRest{2000};
 /// How long stopping a session may take. MeterClaims may first hold the stop back.
 constexpr transport::Milliseconds kStopLimit = MeterClaims::kMaxHold + transport::Milliseconds(3000);
 /// How long peers may take to be told that their sessions are over.
@@ -185,8 +185,7 @@ Task<void> Agent::run() {
   if (local_socket_ != nullptr) accepting_.spawn(accept(local_socket_->listener(), &Agent::serve_local));
   for (const auto& dialler : diallers_) accepting_.spawn(dialler->run());
   if (settings_.linger) accepting_.spawn(end_when_unused());
-  // Once, also while connections are open: starting took memory that serving does not need.
-  const transport::Deadline settled(loop_, kUntilRest, release_start_memory);
+  tasks_.spawn(give_back_memory());
   co_await stopped_.wait();
   co_await drain();
   serving_.clear();
@@ -194,6 +193,20 @@ Task<void> Agent::run() {
   co_await dumps_.settled();
   if (app_metrics_) co_await app_metrics_->end();
   tasks_.clear();
+}
+
+/// Gives back the memory that starting took, at once, and later what work took, when nothing has begun or
+/// ended for a while.
+Task<void> Agent::give_back_memory() {
+  const auto work = [this] {
+    return std::tuple(metrics_.requests, sessions_begun_, limits_.sessions(), limits_.connections());
+  };
+  const auto release = [this] {
+    connections_.free_buffers();
+    release_unused_memory();
+  };
+  release();
+  return transport::at_rest(loop_, work, release);
 }
 
 /// Logs the end of a helper process. The agent can't start it again, since it has given that right up. `what`
@@ -278,8 +291,6 @@ Task<void> Agent::serve(Handler handler, Accepted connection) {
   ++sessions_begun_;
   session_began_.set();
   co_await (this->*handler)(std::move(connection));
-  if (rest_ && !rest_->expired()) co_return;
-  rest_.emplace(loop_, kUntilRest, return_free_memory);
 }
 
 void Agent::note_pause(const Error& why) {

@@ -159,6 +159,7 @@ class Agent {
   Result<void> listen_for_admin();
   Result<void> listen_by_tcp();
   void listen_by_inheritance();
+  transport::Task<void> give_back_memory();
   transport::Task<void> watch_helper(const HelperProcess& helper, const char* what);
   transport::Task<void> drain();
   /// Waits until nothing runs any more. Returns false if `limit` passes or stop() is called again before.
@@ -248,9 +249,8 @@ class Agent {
   std::vector<std::unique_ptr<MirrorDialler>> diallers_;
   std::size_t sessions_begun_ = 0;
   transport::Event session_began_;
-  std::size_t last_asked_ = 0;               ///< The number of the session that had the last request.
-  bool left_in_order_ = false;               ///< Whether the peer of that session ended it in order.
-  std::optional<transport::Deadline> rest_;  ///< Runs out when free memory goes back to the system.
+  std::size_t last_asked_ = 0;  ///< The number of the session that had the last request.
+  bool left_in_order_ = false;  ///< Whether the peer of that session ended it in order.
   int stops_ = 0;
   transport::Event stopped_;
   // Last, since their tasks use all the members above.

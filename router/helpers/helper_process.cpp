@@ -134,7 +134,7 @@ pid_t fork_for_engine() {
   const int kept = keep_only(requests);
   work.confine();
   // Give memory back, since this process mostly waits.
-  release_start_memory();
+  release_unused_memory();
   serve(kept, work);
 }
 

@@ -1,6 +1,7 @@
 #include "router/mirror/agent_session.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 
@@ -62,7 +63,6 @@ Task<Result<std::string>> read_body(const transport::MessageHead& head, transpor
 }
 
 Task<std::optional<std::string>> AnswerLines::next() {
-  std::vector<std::byte> part(4096);
   for (;;) {
     const std::size_t end = buffered_.find('\n', searched_);
     if (end != std::string::npos) {
@@ -76,10 +76,21 @@ Task<std::optional<std::string>> AnswerLines::next() {
       broken_ = Error{"read", "the agent's answer", fmt::format("a line has more than {} bytes", kMaxLine)};
       co_return std::nullopt;
     }
-    const Io io = co_await answer_.read(part);
-    if (io.status != IoStatus::ok) co_return std::nullopt;
-    buffered_.append(reinterpret_cast<const char*>(part.data()), io.bytes);
+    const IoStatus status = read_more();
+    if (status == IoStatus::would_block) {
+      co_await answer_.readable();
+    } else if (status != IoStatus::ok) {
+      co_return std::nullopt;
+    }
   }
+}
+
+/// Reads what is there. The place for it is not in next(), which a mirror keeps waiting for each agent.
+IoStatus AnswerLines::read_more() {
+  std::array<char, 4096> part;
+  const Io io = answer_.try_read(std::as_writable_bytes(std::span(part)));
+  buffered_.append(part.data(), io.bytes);
+  return io.status;
 }
 
 namespace {

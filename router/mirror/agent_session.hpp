@@ -39,6 +39,8 @@ class AnswerLines {
   [[nodiscard]] const std::optional<Error>& broken() const { return broken_; }
 
  private:
+  transport::IoStatus read_more();
+
   transport::Http2Stream& answer_;
   std::string buffered_;
   std::size_t searched_ = 0;  ///< How much of it is known to hold no line end.

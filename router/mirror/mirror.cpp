@@ -1,11 +1,16 @@
 #include "router/mirror/mirror.hpp"
 
 #include <algorithm>
+#include <numeric>
 
+#include <fmt/core.h>
+
+#include "base/resources.hpp"
 #include "router/mirror/accepted_agents.hpp"
 #include "router/mirror/named_agents.hpp"
 #include "router/mirror/remote_agents.hpp"
 #include "router/wire/runtime.hpp"
+#include "transport/rest.hpp"
 
 namespace farport::router {
 
@@ -37,7 +42,10 @@ Task<Result<void>> Mirror::start() {
   image_ = std::make_unique<PlaceholderImage>(std::move(image));
   services_ = std::make_unique<MirrorServices>(
       MirrorServices{loop_, log_, *files_, buffers_, *image_, ClientOptions(loop_, settings_.session),
-                     [this] { changed_.set(); },
+                     [this] {
+                       ++changes_;
+                       changed_.set();
+                     },
                      [this](const RemoteAgents& than, const std::string& agent) {
                        return is_followed_elsewhere(than, agent);
                      }});
@@ -47,7 +55,18 @@ Task<Result<void>> Mirror::start() {
   }
   for (const auto& [first, watch] : credentials_) tasks_.spawn(watch->run());
   for (const auto& agents : agents_) tasks_.spawn(agents->run());
+  tasks_.spawn(give_back_memory());
   co_return Result<void>{};
+}
+
+/// Gives back what finding the runtimes took, and later what work took, once nothing has changed for a while.
+Task<void> Mirror::give_back_memory() {
+  const auto changes = [this] { return changes_; };
+  const auto release = [this] {
+    buffers_.free_unused();
+    release_unused_memory();
+  };
+  return transport::at_rest(loop_, changes, release);
 }
 
 Result<std::unique_ptr<RemoteAgents>> Mirror::agents_behind(const MirroredAgent& agent) {
@@ -88,7 +107,25 @@ Task<Result<void>> Mirror::settled() {
   co_return fail("reach", "any agent", why);
 }
 
+namespace {
+
+/// "3 above 5 ms, 1 above 10 ms" for the turns of the event loop; "none above 5 ms" is what it should be.
+std::string long_turns(const transport::DurationHistogram& turns) {
+  constexpr transport::Milliseconds kLong{5};
+  std::string text;
+  for (std::size_t at = 0; at < turns.bounds().size(); ++at) {
+    const auto from = turns.counts().begin() + static_cast<std::ptrdiff_t>(at) + 1;
+    const std::uint64_t above = std::accumulate(from, turns.counts().end(), std::uint64_t{0});
+    if (turns.bounds()[at] < kLong || above == 0) continue;
+    text += fmt::format("{}{} above {} ms", text.empty() ? "" : ", ", above, turns.bounds()[at].count());
+  }
+  return text.empty() ? fmt::format("none above {} ms", kLong.count()) : text;
+}
+
+}  // namespace
+
 Task<void> Mirror::leave() {
+  log_->debug("turns of the event loop: {}", long_turns(loop_.stalls()));
   tasks_.clear();
   for (const auto& agents : agents_) tasks_.spawn(agents->leave());
   co_await tasks_.idle();

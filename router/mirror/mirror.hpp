@@ -95,11 +95,13 @@ class Mirror {
   [[nodiscard]] bool is_followed_elsewhere(const RemoteAgents& than, const std::string& agent) const;
   [[nodiscard]] bool leads_to(std::string_view remote, const AgentLink& link) const;
   CredentialWatch& watch_of(const auth::TlsCredentialsPtr& credentials);
+  transport::Task<void> give_back_memory();
 
   transport::Loop& loop_;
   Log log_;
   MirrorSettings settings_;
   transport::Event changed_;
+  std::uint64_t changes_ = 0;
   bool stopped_settling_ = false;
   transport::BufferPool buffers_;
   std::unique_ptr<SocketManifest> files_;

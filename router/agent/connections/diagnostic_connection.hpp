@@ -132,6 +132,8 @@ class DiagnosticConnections {
   /// The caller must outlive the task.
   transport::Task<void> carry(const Caller& caller, tl::expected<RuntimePtr, Refusal> runtime,
                               ToolEndpoint& tool);
+  /// Frees the buffers that no connection uses now.
+  void free_buffers() { buffers_.free_unused(); }
 
  private:
   transport::Task<bool> may_stop(const Runtime& runtime, ToolEndpoint& tool,
