@@ -205,11 +205,24 @@ Result<void> use_own(SSL_CTX* context, const Credentials& credentials, const Tls
   return {};
 }
 
+/// Completes a certificate that comes alone with those of its issuers that the anchors include. The root is
+/// left out: whoever trusts it has it (RFC 8446 section 4.4.2). Otherwise OpenSSL would look for them, and
+/// verify them, in each handshake.
+Result<void> complete_chain(SSL_CTX* context, const TlsFiles& files) {
+  STACK_OF(X509)* given = nullptr;
+  SSL_CTX_get0_chain_certs(context, static_cast<void*>(&given));
+  if (sk_X509_num(given) > 0) return {};
+  // A certificate of another CA than the peers' has no issuer here, and is sent alone.
+  constexpr int kFlags =
+      SSL_BUILD_CHAIN_FLAG_NO_ROOT | SSL_BUILD_CHAIN_FLAG_IGNORE_ERROR | SSL_BUILD_CHAIN_FLAG_CLEAR_ERROR;
+  if (SSL_CTX_build_cert_chain(context, kFlags) > 0) return {};
+  // An issuer is too weak for the system's security level.
+  return fail("use the issuers of certificate", files.cert, take_openssl_error(), "issue stronger ones");
+}
+
 Result<void> use_anchors(SSL_CTX* context, const std::vector<X509Ptr>& anchors, const TlsFiles& files,
                          Side side) {
   X509_STORE* store = SSL_CTX_get_cert_store(context);
-  // Trust an intermediate CA in the file without its root, as other TLS libraries do.
-  X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
   for (const auto& anchor : anchors) {
     if (X509_STORE_add_cert(store, anchor.get()) != 1) {
       return fail("use CA", files.ca, take_openssl_error(), "is this the right file?");
@@ -217,6 +230,9 @@ Result<void> use_anchors(SSL_CTX* context, const std::vector<X509Ptr>& anchors, 
     // Tells clients which CA their certificate should be from (RFC 8446 section 4.2.4).
     if (side == Side::server) SSL_CTX_add_client_CA(context, anchor.get());
   }
+  RETURN_IF_ERROR(complete_chain(context, files));
+  // Trust an intermediate CA in the file without its root, as other TLS libraries do.
+  X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
   if (files.crl.empty()) return {};
   return use_crls(store, anchors, files);
 }
@@ -232,7 +248,7 @@ Result<SslCtxPtr> make_context(const TlsFiles& files, Side side) {
   }
   SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET);
   SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
-  SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS | SSL_MODE_NO_AUTO_CHAIN);
   SSL_CTX_set_read_ahead(context.get(), 1);
   SSL_CTX_set_default_read_buffer_len(context.get(), kReadAhead);
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER | (server ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0),

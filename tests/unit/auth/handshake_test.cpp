@@ -60,6 +60,15 @@ TEST_CASE("both sides verify each other and speak h2 over TLS 1.3", "[auth]") {
   CHECK(std::string(SSL_get_cipher(handshake.client.ssl.get())) == "TLS_AES_128_GCM_SHA256");
 }
 
+TEST_CASE("neither side sends the root that the other trusts", "[auth]") {
+  const Pair pair;
+  Handshake handshake(pair.client.get(), pair.server.get());
+  REQUIRE(handshake.expect("orders.example").run());
+  CHECK(sk_X509_num(SSL_get_peer_cert_chain(handshake.client.ssl.get())) == 1);
+  // A server's view of the chain leaves out the certificate itself.
+  CHECK(sk_X509_num(SSL_get_peer_cert_chain(handshake.server.ssl.get())) == 0);
+}
+
 TEST_CASE("no session can be resumed", "[auth]") {
   const Pair pair;
   Handshake first(pair.client.get(), pair.server.get());
@@ -346,6 +355,30 @@ TEST_CASE("an intermediate in the CA file is trusted without its root", "[auth]"
   const auto client = foreign_client(&client_files);
   Handshake handshake(client.get(), server.get());
   CHECK(handshake.run());
+}
+
+TEST_CASE("a certificate alone is sent with its issuers in the CA file, but without their root", "[auth]") {
+  const TestCa ca;
+  Issued intermediate = must(make_ca());
+  X509_set_issuer_name(intermediate.certificate.get(), X509_get_subject_name(ca.ca().certificate.get()));
+  REQUIRE(X509_sign(intermediate.certificate.get(), ca.ca().key.get(), EVP_sha256()) > 0);
+  const PairPaths paths = pair_paths(ca.directory().path(), "intermediate");
+  REQUIRE(write_pair(paths, intermediate, false));
+  CertificateRequest request;
+  request.side = Side::server;
+  request.name = "orders.example";
+  TlsFiles files = ca.files("orders.example");
+  REQUIRE(write_pair({files.cert, files.key},
+                     must(make_certificate(intermediate, must(complete_request(std::move(request))))),
+                     false));
+  files.ca = ca.directory().file("both.crt", test::text_of(paths.cert) + test::text_of(files.ca));
+  const auto server = must(make_server_context(files));
+  const auto client = foreign_client();
+  Handshake handshake(client.get(), server.get());
+  std::ignore = handshake.run();
+  STACK_OF(X509)* const sent = SSL_get_peer_cert_chain(handshake.client.ssl.get());
+  REQUIRE(sk_X509_num(sent) == 2);
+  CHECK(X509_cmp(sk_X509_value(sent, 1), intermediate.certificate.get()) == 0);
 }
 
 }  // namespace
