@@ -173,7 +173,7 @@ std::vector<Setting<Configuration>> common_settings() {
       {.key = "session.ping_interval",
        .flag = "ping-interval",
        .value = "DURATION",
-       .help = "Interval between keepalive pings to the other side",
+       .help = "Ping the other side when nothing has come from it for this long",
        .commands = kSessions,
        .kind = K::Duration{at<&C::session, &SessionSettings::ping_interval>}},
       {.key = "session.ping_timeout",

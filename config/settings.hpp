@@ -48,7 +48,7 @@ struct LogSettings {
 /// When a session counts as broken, how long it can be resumed, and whether it compresses.
 struct SessionSettings {
   Milliseconds grace{30'000};         ///< How long diagnostic connections wait for a new session.
-  Milliseconds ping_interval{5'000};  ///< How often to check that the other side is alive.
+  Milliseconds ping_interval{5'000};  ///< Silence after which to check that the other side is alive.
   Milliseconds ping_timeout{5'000};   ///< Longest silence after that.
   std::string compression = "auto";   ///< For traces and dumps: auto, always or never.
 };

@@ -39,6 +39,8 @@ class Http2Window {
   /// Counts received body bytes. Returns true if it is time to measure: send a PING.
   [[nodiscard]] bool received(std::size_t bytes, Clock::time_point now);
   void ping_sent(Clock::time_point now);
+  /// Whether the windows are as small as they get.
+  [[nodiscard]] bool smallest() const { return size_ == smallest_; }
   /// The new window size, if it changes.
   [[nodiscard]] std::optional<std::uint32_t> ping_acknowledged(Clock::time_point now);
 
@@ -79,6 +81,8 @@ class Http2FlowControl {
   /// Counts received bytes. Returns true if it is time to measure: send a PING.
   [[nodiscard]] bool received(std::size_t bytes);
   void ping_sent() { window_.ping_sent(Http2Window::Clock::now()); }
+  /// Whether our windows are as small as they get.
+  [[nodiscard]] bool smallest() const { return window_.smallest(); }
   /// Submits a new size of our windows if the measurement calls for it.
   void ping_acknowledged();
   /// The stream's reader has taken so many bytes. Sends WINDOW_UPDATE if enough have been consumed.

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <utility>
 
+#include "base/resources.hpp"
 #include "base/text.hpp"
 #include "transport/http2/stream.hpp"
 #include "transport/tls_stream.hpp"
@@ -19,6 +21,27 @@ std::string_view text(const std::uint8_t* data, std::size_t size) {
 Http2Session& session_of(void* user_data) {
   return *static_cast<Http2Session*>(user_data);
 }
+
+// NOLINTBEGIN(cppcoreguidelines-no-malloc)
+
+/// For each session nghttp2 keeps room for a frame of 16 KiB, and rarely uses more than its beginning. The
+/// pages behind that take no memory until they are used.
+void* reallocate(void* block, std::size_t size, void*) {
+  constexpr std::size_t kRoomForFrame = 16384;
+  void* const larger = std::realloc(block, size);
+  if (block == nullptr && larger != nullptr && size >= kRoomForFrame)
+    drop_pages(std::span(static_cast<std::byte*>(larger), size));
+  return larger;
+}
+
+/// What nghttp2 would use by itself, but for reallocate().
+nghttp2_mem memory_for_frames() {
+  return {nullptr, [](std::size_t size, void*) { return std::malloc(size); },
+          [](void* block, void*) { std::free(block); },
+          [](std::size_t count, std::size_t size, void*) { return std::calloc(count, size); }, reallocate};
+}
+
+// NOLINTEND(cppcoreguidelines-no-malloc)
 
 }  // namespace
 
@@ -186,7 +209,7 @@ void Http2Streams::close_all(const Error& why, bool lost) {
 }
 
 Http2Keepalive::Http2Keepalive(Loop& loop, Http2Session& session, Milliseconds interval, Milliseconds limit)
-    : Timer(loop), session_(session), interval_(interval), limit_(limit) {
+    : Timer(loop), session_(session), interval_(interval), limit_(limit), heard_at_ms_(loop.now_ms()) {
   if (interval_.count() > 0) start(interval_);
 }
 
@@ -212,18 +235,26 @@ std::uint64_t Http2Keepalive::ask() {
 
 void Http2Keepalive::send() {
   ++sent_;
-  heard_ = false;
+  late_ = false;
   session_.send_ping();
   start(limit_);
 }
 
 void Http2Keepalive::on_time() {
   if (acknowledged_ == sent_) {
-    send();
-  } else if (heard_) {
+    session_.give_all_credit();
+    if (silence() < interval_ && session_.credit_.smallest()) {
+      start(interval_ - silence());
+    } else {
+      send();
+    }
+  } else if (silence() < limit_) {
     // The PING's answer may be queued behind other data; a peer that sends anything is alive.
-    heard_ = false;
-    start(limit_);
+    late_ = false;
+    start(limit_ - silence());
+  } else if (!std::exchange(late_, true)) {
+    // This process may have stood still: timers come before what is to be read.
+    start(Milliseconds(1));
   } else {
     session_.gone_silent(limit_);
   }
@@ -238,6 +269,8 @@ constexpr std::int32_t kUnlimitedWindow = 0x7fffffff;
 constexpr std::size_t kLongestFarewell = 1024;
 /// How long a peer may take to close a session that it knows to be over.
 constexpr Milliseconds kCloseTimeout{1000};
+/// How long a peer may have to wait for credit.
+constexpr Milliseconds kCreditInterval{5000};
 
 // Estimated costs in bytes of what can't be measured: state of TLS, of nghttp2 and of our own.
 constexpr std::uint64_t kSessionBytes = 48 * 1024;
@@ -245,6 +278,12 @@ constexpr std::uint64_t kStreamBytes = 6 * 1024;
 constexpr std::uint64_t kFrameBytes = 256;
 /// Heads up to this size are included in kStreamBytes.
 constexpr std::size_t kUsualHead = 1024;
+
+/// A server waits a little longer for the client's PING than the client waits to send it. Otherwise both
+/// would send theirs at the same time, where those of one side are enough.
+Milliseconds interval_of(Http2Session::Role role, Milliseconds interval) {
+  return role == Http2Session::Role::server ? interval * 5 / 4 : interval;
+}
 
 }  // namespace
 
@@ -261,7 +300,7 @@ Http2Session::Http2Session(std::unique_ptr<Stream> lower, Role role, Party party
       heads_(limits_.head_bytes),
       output_(*lower_, *this),
       credit_(session_.get(), limits_.window, std::max(limits_.window, limits_.largest_window)),
-      keepalive_(loop_, *this, limits_.ping_interval, limits_.ping_timeout),
+      keepalive_(loop_, *this, interval_of(role, limits_.ping_interval), limits_.ping_timeout),
       draining_(loop_) {
   reservation_ = std::make_unique<BufferBudget::Reservation>(*party_.memory(), [this] {
     reservation_.reset();
@@ -282,10 +321,11 @@ Http2Session::SessionPtr Http2Session::make_session() {
   nghttp2_option_set_no_closed_streams(option, 1);
   nghttp2_option_set_stream_reset_rate_limit(option, limits_.resets_at_once, limits_.resets_per_second);
   nghttp2_session* session = nullptr;
+  nghttp2_mem memory = memory_for_frames();
   if (is_server()) {
-    nghttp2_session_server_new2(&session, callbacks, this, option);
+    nghttp2_session_server_new3(&session, callbacks, this, option, &memory);
   } else {
-    nghttp2_session_client_new2(&session, callbacks, this, option);
+    nghttp2_session_client_new3(&session, callbacks, this, option, &memory);
   }
   nghttp2_option_del(option);
   nghttp2_session_callbacks_del(callbacks);
@@ -314,13 +354,16 @@ Http2Session::~Http2Session() {
 }
 
 Task<Result<void>> Http2Session::run() {
-  std::vector<std::byte> buffer(kTlsRecord);
+  // Only while there is something to read: most sessions are idle.
+  std::unique_ptr<std::byte[]> buffer;
   Error why;
   bool lost = false;
   for (int reads = 0;; ++reads) {
-    const Io io = lower_->try_read(buffer);
+    if (buffer == nullptr) buffer = std::make_unique_for_overwrite<std::byte[]>(kTlsRecord);
+    const Io io = lower_->try_read(std::span(buffer.get(), kTlsRecord));
     if (io.status == IoStatus::would_block) {
       reads = 0;
+      buffer.reset();
       co_await lower_->readable();
       continue;
     }
@@ -334,7 +377,7 @@ Task<Result<void>> Http2Session::run() {
       break;
     }
     keepalive_.heard();
-    std::span<const std::byte> rest(buffer.data(), io.bytes);
+    std::span<const std::byte> rest(buffer.get(), io.bytes);
     ssize_t used = 0;
     // Once the session has ended, only the peer's close is awaited.
     while (!ended_ && used >= 0 && (heads_.paused() || !rest.empty())) {
@@ -370,11 +413,7 @@ ssize_t Http2Session::feed(std::span<const std::byte> bytes) {
       session_.get(), reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
   loop_.defer(*this);
   if (used < 0) return used;
-  if (std::exchange(pinged_, false)) {
-    // Credit is usually given once half of a window has been read. A peer that holds on to data for lack of
-    // credit gets all of it at its next PING.
-    streams_.for_each([this](const Http2Stream& stream) { credit_.give_all_credit(stream); });
-  }
+  if (std::exchange(pinged_, false)) give_all_credit();
   dispatch_requests();
   return used;
 }
@@ -583,8 +622,17 @@ std::uint64_t Http2Session::acknowledged(const Http2Stream& stream) const {
 }
 
 void Http2Session::send_ping() {
+  // PINGs that measure may be all that there are.
+  if (loop_.now_ms() - credited_at_ms_ >= static_cast<std::uint64_t>(kCreditInterval.count()))
+    give_all_credit();
   nghttp2_submit_ping(session_.get(), NGHTTP2_FLAG_NONE, nullptr);
   credit_.ping_sent();
+  loop_.defer(*this);
+}
+
+void Http2Session::give_all_credit() {
+  credited_at_ms_ = loop_.now_ms();
+  streams_.for_each([this](const Http2Stream& stream) { credit_.give_all_credit(stream); });
   loop_.defer(*this);
 }
 

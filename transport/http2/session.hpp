@@ -74,13 +74,14 @@ class Http2Streams {
 /// The PINGs of an HTTP/2 session (RFC 9113 section 6.7), which tell a dead connection from an idle one.
 class Http2Keepalive final : private Timer {
  public:
-  /// Sends a PING every `interval`, or never if that is 0. A peer that sends nothing for `limit` after one is
-  /// reported as silent.
+  /// Sends a PING once nothing has been received for `interval`, or never if that is 0; while windows are
+  /// large, also if something has, since only PINGs make them smaller. A peer that sends nothing for `limit`
+  /// after a PING is reported as silent.
   Http2Keepalive(Loop& loop, Http2Session& session, Milliseconds interval, Milliseconds limit);
   ~Http2Keepalive() = default;
 
   /// Something was received from the peer.
-  void heard() { heard_ = true; }
+  void heard() { heard_at_ms_ = loop_.now_ms(); }
   /// The peer has acknowledged the PING.
   void acknowledged();
   /// Sends a PING as soon as none is in flight. Returns its number: once that many have been acknowledged,
@@ -92,6 +93,10 @@ class Http2Keepalive final : private Timer {
  private:
   void on_time() override;
   void send();
+  /// For how long nothing has been received.
+  [[nodiscard]] Milliseconds silence() const {
+    return Milliseconds(static_cast<Milliseconds::rep>(loop_.now_ms() - heard_at_ms_));
+  }
 
   Http2Session& session_;
   Milliseconds interval_;
@@ -99,7 +104,8 @@ class Http2Keepalive final : private Timer {
   std::uint64_t sent_ = 0;
   std::uint64_t acknowledged_ = 0;
   std::uint64_t asked_ = 0;  ///< Number of the latest PING asked for.
-  bool heard_ = false;       ///< Since the timer was last started.
+  std::uint64_t heard_at_ms_;
+  bool late_ = false;  ///< The answer to a PING is overdue; what has come meanwhile is read first.
 };
 
 struct Http2Limits {
@@ -185,6 +191,9 @@ class Http2Session final : private Http2Connection, private TurnEndHook {
 
   friend class Http2Keepalive;
   void send_ping();
+  /// Gives the peer credit for all that has been read. Usually it gets some once half of a window has been
+  /// read. But a peer that waits for credit to forget what it has sent should not wait for long.
+  void give_all_credit();
   /// Nothing has been received for `limit` since a PING.
   void gone_silent(Milliseconds limit);
 
@@ -229,7 +238,8 @@ class Http2Session final : private Http2Connection, private TurnEndHook {
 
   bool ended_ = false;
   bool peer_left_ = false;
-  bool pinged_ = false;             ///< The input being read has a PING.
+  bool pinged_ = false;  ///< The input being read has a PING.
+  std::uint64_t credited_at_ms_ = 0;
   std::optional<Error> ended_why_;  ///< From abort() or from the peer.
   std::optional<Deadline> settings_limit_;
   bool draining_out_ = false;                ///< Leave with the last stream.

@@ -1,5 +1,6 @@
 #include "transport/http2/session.hpp"
 
+#include <algorithm>
 #include <cerrno>
 
 #include <catch2/catch.hpp>
@@ -316,6 +317,71 @@ TEST_CASE("an answer whose status is of no class fails, rather than to be waited
     CHECK(sent == IoStatus::ok);
     const IoStatus head = co_await answer->head_received();
     CHECK(head == IoStatus::failed);
+    tasks.clear();
+  };
+  loop.run(scenario());
+}
+
+namespace {
+
+/// The types of the frames that a session has sent (RFC 9113 section 4.1), without acknowledgements.
+std::vector<int> frames_in(std::string sent) {
+  constexpr std::size_t kPreface = 24;  // RFC 9113 section 3.4.
+  constexpr std::size_t kHead = 9;
+  std::vector<int> types;
+  sent.erase(0, kPreface);
+  while (sent.size() >= kHead) {
+    const auto byte = [&](std::size_t at) {
+      return static_cast<std::size_t>(static_cast<std::uint8_t>(sent[at]));
+    };
+    if ((byte(4) & 1U) == 0) types.push_back(static_cast<int>(byte(3)));
+    sent.erase(0, kHead + (byte(0) << 16U | byte(1) << 8U | byte(2)));
+  }
+  return types;
+}
+
+}  // namespace
+
+TEST_CASE("a session asks no peer that it hears whether it is alive, and asks one that is silent") {
+  Loop loop;
+  auto [left, right] = make_pair(loop);
+  transport::Http2Limits limits;
+  limits.ping_interval = 1s;
+  Http2Session client(std::move(left), Http2Session::Role::client, a_party(loop), limits);
+  std::string settings(9, '\0');
+  settings[3] = 4;
+  std::string ping(17, '\0');
+  ping[2] = 8;
+  ping[3] = 6;
+  constexpr int kPing = 6;
+  auto scenario = [&]() -> Task<void> {
+    transport::TaskSet tasks(loop);
+    tasks.spawn(Sessions::carry(client));
+    IoStatus sent = co_await write_all(*right, settings, false);
+    auto last = loop.now_ms();
+    std::uint64_t longest = 0;
+    for (int i = 0; i < 60 && sent == IoStatus::ok; ++i) {
+      co_await transport::sleep(loop, 20ms);
+      sent = co_await write_all(*right, ping, false);
+      longest = std::max(longest, loop.now_ms() - last);
+      last = loop.now_ms();
+    }
+    CHECK(sent == IoStatus::ok);
+    std::string seen(20'000, '\0');
+    const Io io = co_await right->read(std::as_writable_bytes(std::span(seen)));
+    const std::vector<int> while_heard = frames_in(seen.substr(0, io.bytes));
+    // On a machine that stood still for so long, it may ask.
+    constexpr std::uint64_t kStandstillMs = 500;
+    if (longest < kStandstillMs) CHECK(std::count(while_heard.begin(), while_heard.end(), kPing) == 0);
+    // Acknowledgements may still come, of the same size.
+    const transport::Deadline limit(loop, 20s, [&right] {
+      right->abort(Error{"wait for", "a PING", "none came"});
+    });
+    std::string next;
+    do {
+      next = co_await read_some(*right, ping.size());
+    } while (next.size() == ping.size() && next != ping);
+    CHECK(next == ping);
     tasks.clear();
   };
   loop.run(scenario());
