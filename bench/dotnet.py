@@ -1,7 +1,10 @@
 """Real .NET: an application, and dotnet-trace beside it or behind a tunnel."""
 
+import contextlib
 import os
+import socket
 import subprocess
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,6 +59,41 @@ class Dotnet:
         once = (tmp / "once.nettrace").read_bytes()
         whole.write_bytes((once * (mebibytes * MIB // len(once) + 1))[: mebibytes * MIB])
         return whole
+
+
+class Tap:
+    """A diagnostic socket that leads to a runtime's, and keeps what the runtime sends."""
+
+    def __init__(self, path: Path, runtime: Path):
+        self.sent: list[bytearray] = []  # By each connection.
+        self._runtime = runtime
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(str(path))
+        self._listener.listen()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def recording(self) -> bytes:
+        """The longest of what was sent, from where it begins as a recording."""
+        longest = bytes(max(self.sent, key=len))
+        return longest[longest.index(b"Nettrace") :]
+
+    def _accept(self) -> None:
+        while True:
+            tool, _ = self._listener.accept()
+            runtime = socket.socket(socket.AF_UNIX)
+            runtime.connect(str(self._runtime))
+            self.sent.append(bytearray())
+            for sender, receiver, kept in ((tool, runtime, bytearray()), (runtime, tool, self.sent[-1])):
+                threading.Thread(target=carry, args=(sender, receiver, kept), daemon=True).start()
+
+
+def carry(sender: socket.socket, receiver: socket.socket, kept: bytearray) -> None:
+    with contextlib.suppress(OSError):
+        while data := sender.recv(1 << 16):
+            kept += data
+            receiver.sendall(data)
+    with contextlib.suppress(OSError):
+        receiver.shutdown(socket.SHUT_WR)
 
 
 def run_in(network: str, command: list[str], tmp: Path) -> subprocess.Popen:

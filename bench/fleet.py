@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures one laptop with many agents: how long farport ps and connect take, and what the mirror takes at rest.
+"""Measures one laptop with many agents: how long farport ps, top and connect take, and what the mirror takes at rest.
 
 Each agent listens on a loopback address of its own, in a pid namespace of its own, with a fake runtime. This takes root, and some
 3 MiB an agent."""
@@ -7,6 +7,7 @@ Each agent listens on a loopback address of its own, in a pid namespace of its o
 import argparse
 import ipaddress
 import json
+import re
 import resource
 import subprocess
 import sys
@@ -16,19 +17,21 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import measure
+from dotnet import SOCKETS, Dotnet, Tap
 from peers.base import wait_until
-from run import make_certificates
+from run import ROOT, make_certificates
 
-ROOT = Path(__file__).resolve().parent.parent
 SIZES = (20, 200, 1000)
 PORT = 9000
 FIRST = ipaddress.IPv4Address("127.1.0.1")
 REST_SECONDS = 15.0
+METER_SECONDS = 8
+QUIET = ("--log-level", "warn")
 
 
 def tls(certificates: Path, name: str) -> list[str]:
     return ["--tls-cert", str(certificates / f"{name}.crt"), "--tls-key", str(certificates / f"{name}.key"),
-            "--tls-ca", str(certificates / "ca.crt"), "--log-level", "warn"]  # fmt: skip
+            "--tls-ca", str(certificates / "ca.crt")]  # fmt: skip
 
 
 def listening() -> int:
@@ -40,17 +43,21 @@ def listening() -> int:
 class Fleet:
     """Agents that run until the stack is left."""
 
-    def __init__(self, stack: ExitStack, build: Path, work: Path, size: int):
+    def __init__(self, stack: ExitStack, build: Path, work: Path, size: int, meters: Path | None):
         self.farport, self.certificates = str(build / "farport"), work / "ca"
         self.remotes = [f"{FIRST + number}:{PORT}" for number in range(size)]
+        # What an application sends to farport top, as slowly as it does.
+        stream = []
+        if meters:
+            stream = ["--stream-file", str(meters), "--stream-rate", str(meters.stat().st_size // METER_SECONDS)]
         for number, remote in enumerate(self.remotes):
             directory = work / f"{size}-{number}"
             directory.mkdir(mode=0o700)
             socket = directory / "runtime.sock"
-            self._start(stack, [str(build / "fake_runtime"), str(socket), "--pid", "7"])
+            self._start(stack, [str(build / "fake_runtime"), str(socket), "--pid", "7", *stream])
             self._start(stack, [
                 self.farport, "serve", "--listen", remote, "--search", str(directory), "--runtime", f"orders={socket}",
-                "--allow-all=admin", "--audit", "off", "--host-name", f"web-{number}", *tls(self.certificates, "agent"),
+                "--allow-all=admin", "--audit", "off", "--host-name", f"web-{number}", *QUIET, *tls(self.certificates, "agent"),
             ])  # fmt: skip
         wait_until(lambda: listening() >= size, f"{size} agents", 300, 0.2)
         time.sleep(5)  # The agents find their runtimes, and settle.
@@ -61,24 +68,25 @@ class Fleet:
         stack.callback(process.kill)
 
     def command(self, name: str, *arguments: str) -> list[str]:
-        return [self.farport, name, *self.remotes, *arguments, "--server-name", "agent", *tls(self.certificates, "tool")]
+        return [self.farport, name, *self.remotes, "--server-name", "agent", *tls(self.certificates, "tool"), *arguments]
 
     def timed(self, name: str, *arguments: str) -> tuple[float, int]:
-        """How long a command takes, and the lines that it prints."""
+        """How long a command takes, and the rows that it prints below the heading."""
         began = time.monotonic()
-        done = subprocess.run(self.command(name, *arguments), check=False, capture_output=True, text=True)
+        done = subprocess.run(self.command(name, *QUIET, *arguments), check=False, capture_output=True, text=True)
         took = time.monotonic() - began
         if done.returncode != 0:
             print(f"farport {name} of {len(self.remotes)} agents ended with {done.returncode}: {done.stderr[-500:]}",
                   file=sys.stderr)  # fmt: skip
-        return took, len(done.stdout.splitlines())
+        return took, sum(bool(line.strip()) for line in done.stdout.splitlines()) - 1
 
     def mirror(self, directory: Path) -> dict[str, float]:
         """How long it takes to mirror them all, and what the mirror takes then."""
         directory.mkdir(mode=0o700)
         began = time.monotonic()
-        command = self.command("connect", "--json", "--socket-dir", str(directory))
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as mirror:
+        command = self.command("connect", "--json", "--socket-dir", str(directory), "--log-level", "debug")
+        log = directory.with_suffix(".log")
+        with open(log, "wb") as said, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True) as mirror:
             try:
                 added = 0
                 while added < len(self.remotes) and (line := mirror.stdout.readline()):
@@ -88,32 +96,71 @@ class Fleet:
                 before = measure.cpu_seconds(mirror.pid)
                 time.sleep(REST_SECONDS)
                 rest = (measure.cpu_seconds(mirror.pid) - before) / REST_SECONDS
-                return {"mirrored": added, "mirrored_s": took, "pss_mib": measure.pss_mib(mirror.pid),
-                        "pss_without_placeholders_mib": measure.pss_mib(mirror.pid, alone=True),
-                        "cpu_at_rest_percent": 100 * rest}  # fmt: skip
+                found = {"mirrored": added, "mirrored_s": took, "pss_mib": measure.pss_mib(mirror.pid),
+                         "pss_without_placeholders_mib": measure.pss_mib(mirror.pid, alone=True),
+                         "cpu_at_rest_percent": 100 * rest}  # fmt: skip
             finally:
                 mirror.terminate()
+                mirror.wait()
+        turns = re.search("turns of the event loop: (.*)", log.read_text(encoding="utf-8", errors="replace"))
+        return {**found, "turns": turns[1] if turns else "not said"}
 
 
-def measured(build: Path, work: Path, size: int) -> dict[str, float]:
+def record_meters(build: Path, work: Path, dotnet: Dotnet) -> Path:
+    """What an application sends to farport top."""
+    tmp, tapped, recording = work / "meters", work / "tapped.sock", work / "meters.nettrace"
+    tmp.mkdir()
+    application = dotnet.start_application(tmp)
+    try:
+        tap = Tap(tapped, next(tmp.glob(SOCKETS)))
+        remote = f"{FIRST}:{PORT}"
+        agent = [str(build / "farport"), "serve", "--listen", remote, "--search", str(work / "ca"), "--runtime",
+                 f"orders={tapped}", "--allow-all=admin", "--audit", "off", *QUIET, *tls(work / "ca", "agent")]  # fmt: skip
+        with subprocess.Popen(agent) as serving:
+            try:
+                wait_until(lambda: listening() > 0, "an agent", 30)
+                top = [str(build / "farport"), "top", remote, "--rounds", str(METER_SECONDS), "--server-name", "agent",
+                       *tls(work / "ca", "tool")]  # fmt: skip
+                subprocess.run(top, check=True, stdout=subprocess.DEVNULL)
+            finally:
+                serving.terminate()
+    finally:
+        application.terminate()
+        application.wait()
+    recording.write_bytes(tap.recording())
+    return recording
+
+
+def measured(build: Path, work: Path, size: int, meters: Path | None) -> dict:
     with ExitStack() as stack:
-        fleet = Fleet(stack, build, work, size)
-        ps_s, ps_rows = fleet.timed("ps")
-        # Without the heading.
-        return {"agents": size, "ps_s": ps_s, "ps_rows": ps_rows - 1, **fleet.mirror(work / f"mirror-{size}")}  # fmt: skip
+        fleet = Fleet(stack, build, work, size, meters)
+        found = {"agents": size}
+        found["ps_s"], found["ps_rows"] = fleet.timed("ps")
+        if meters:
+            found["top_s"], found["top_rows"] = fleet.timed("top", "--rounds", "1")
+        return {**found, **fleet.mirror(work / f"mirror-{size}")}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, default=ROOT / "build/bench", help="where the binaries are")
+    parser.add_argument("--dotnet", type=Path, default=ROOT / "build/dotnet/bin/orders/release/orders",
+                        help="a .NET application; top is measured where there is one")  # fmt: skip
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, for run.py --write")
     parser.add_argument("sizes", type=int, nargs="*", default=SIZES, help=f"numbers of agents; {SIZES} otherwise")
     options = parser.parse_args()
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    with tempfile.TemporaryDirectory(prefix="farport-fleet-") as work:
-        make_certificates(options.build / "farport", Path(work) / "ca")
+    results = {}
+    with tempfile.TemporaryDirectory(prefix="farport-fleet-") as name:
+        work = Path(name)
+        make_certificates(options.build / "farport", work / "ca")
+        meters = record_meters(options.build, work, Dotnet(options.dotnet, Path())) if options.dotnet.exists() else None
         for size in options.sizes:
-            print(json.dumps(measured(options.build, Path(work), size)), flush=True)
+            results[size] = measured(options.build, work, size, meters)
+            print(json.dumps(results[size]), flush=True)
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=2) + "\n")
     return 0
 
 

@@ -100,7 +100,7 @@ class Growth:
         before = measure.cpu_seconds(agent.agent.pid)
         time.sleep(REST_SECONDS)
         rest = (measure.cpu_seconds(agent.agent.pid) - before) / REST_SECONDS
-        rate, rate_cpu = self.bench.with_cpu(agent, "rate", 2, 16)
+        rate, rate_cpu = self.bench.with_cpu(agent, "rate", 2, measure.AT_ONCE)
         stream, stream_cpu = self.bench.with_cpu(agent, "stream", 2)
         return {
             "pss_mib": pss,

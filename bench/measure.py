@@ -9,6 +9,7 @@ from pathlib import Path
 
 TICK = os.sysconf("SC_CLK_TCK")
 GIB = 1 << 30
+AT_ONCE = 32  # Commands.
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,13 @@ def pss_mib(pid: int, alone: bool = False) -> float:
     """The proportional set size of the process, and of its children unless it is `alone`."""
     kib = 0
     for each in [pid] if alone else process_tree(pid):
-        for line in Path(f"/proc/{each}/smaps_rollup").read_text().splitlines():
+        try:
+            lines = Path(f"/proc/{each}/smaps_rollup").read_text().splitlines()
+        except (FileNotFoundError, ProcessLookupError):
+            if each == pid:
+                raise
+            continue
+        for line in lines:
             if line.startswith("Pss:"):
                 kib += int(line.split()[1])
     return kib / 1024
@@ -90,8 +97,8 @@ class Bench:
         return {"mib": found["mib_per_second"], "cpu_per_gib": found["cpu_seconds"] / (found["bytes"] / GIB)}
 
     def rate(self, peer) -> dict[str, float]:
-        """Of commands, 16 at once."""
-        rate, cpu = self.with_cpu(peer, "rate", self.plan.seconds, 16)
+        """Of commands, many at once."""
+        rate, cpu = self.with_cpu(peer, "rate", self.plan.seconds, AT_ONCE)
         return {"rate": rate["per_second"], "cpu_per_1000": cpu / rate["commands"] * 1000}
 
     def round(self, peer) -> dict[str, float]:

@@ -6,11 +6,12 @@ import statistics
 from pathlib import Path
 
 import goals
-from goals import FLOOR, UNAUDITED
+from goals import FLOOR, UNAUDITED, Beside
+from measure import AT_ONCE
 
 COLUMNS = [
     ("p50_us", "command p50 µs", "{:,.0f}"),
-    ("rate", "commands/s, 16 at once", "{:,.0f}"),
+    ("rate", f"commands/s, {AT_ONCE} at once", "{:,.0f}"),
     ("cpu_per_1000", "agent side CPU s per 1,000", "{:.3f}"),
     ("mib", "one stream MiB/s", "{:,.0f}"),
     ("cpu_per_gib", "agent side CPU s per GiB", "{:.2f}"),
@@ -31,6 +32,15 @@ GROWTH = {
     "cpu_at_rest_percent": "its CPU at rest, % of a core",
     "cpu_ms_per_1000_commands": "its CPU ms per 1,000 commands" + RAISED,
     "cpu_s_per_gib": "its CPU s per GiB",
+}
+FLEET = {
+    "ps_s": "ps, s",
+    "top_s": "top --rounds 1, s",
+    "top_rows": "its rows",
+    "mirrored_s": "all mirrored after, s",
+    "pss_without_placeholders_mib": "the mirror's PSS, MiB",
+    "cpu_at_rest_percent": "its CPU at rest, % of a core",
+    "turns": "turns of its event loop",
 }
 RIVALS = ["no tunnel", "ssh -L", "haproxy pair", UNAUDITED, FLOOR]
 
@@ -88,6 +98,21 @@ def growth_tables(results: dict[str, dict[str, dict[str, float]]]) -> str:
     return "\n\n".join([*tables, picture])
 
 
+def memory_table(results: dict[str, float]) -> str:
+    """Of what memory.py has measured."""
+    lines = ["| | agent side PSS, MiB |", "| --- | ---: |"]
+    return "\n".join([*lines, *(f"| {what} | {mib:.1f} |" for what, mib in results.items())])
+
+
+def fleet_table(results: dict[str, dict]) -> str:
+    """Of what fleet.py has measured: a line for each number of agents."""
+    lines = ["| agents | " + " | ".join(FLEET.values()) + " |", "|" + " ---: |" * (len(FLEET) + 1)]
+    for size, values in results.items():
+        cells = (f"{values[key]:,.1f}" if isinstance(values.get(key), float) else str(values.get(key, "")) for key in FLEET)
+        lines.append(f"| {int(size):,} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 def machine() -> str:
     def first(path: str, key: str) -> str:
         with open(path, encoding="utf-8") as lines:
@@ -104,8 +129,7 @@ def first_value(path: str, key: str) -> str:
         return next((line[len(key) :].strip().strip('"') for line in lines if line.startswith(key)), "?")
 
 
-def document(results: dict[str, dict], versions: list[str], rounds: int, load: tuple[float, float],
-             network: dict, growth: dict) -> str:  # fmt: skip
+def document(results: dict[str, dict], versions: list[str], rounds: int, load: tuple[float, float], beside: Beside) -> str:
     """docs/performance.md: performance.md here, with what was measured put in."""
     return filled("performance.md", {
         "machine": machine(),
@@ -113,9 +137,11 @@ def document(results: dict[str, dict], versions: list[str], rounds: int, load: t
         "versions": "\n".join(f"- {version}" for version in versions),
         "rounds": str(rounds),
         "table": table(results),
-        "goals": goals_table(goals.all_goals(results, network, growth)),
-        "network": network_table(network) if network else NOT_MEASURED,
-        "growth": growth_tables(growth) if growth else NOT_MEASURED,
+        "goals": goals_table(goals.all_goals(results, beside)),
+        "network": network_table(beside.network) if beside.network else NOT_MEASURED,
+        "growth": growth_tables(beside.growth) if beside.growth else NOT_MEASURED,
+        "memory": memory_table(beside.memory) if beside.memory else NOT_MEASURED,
+        "fleet": fleet_table(beside.fleet) if beside.fleet else NOT_MEASURED,
     })  # fmt: skip
 
 

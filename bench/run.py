@@ -22,6 +22,8 @@ from peers.direct import Direct
 ROOT = Path(__file__).resolve().parent.parent
 # Until whatever starts has settled, and done once what it does now and then.
 REST_SECONDS = 8
+# The other programs that measure, as goals.Beside names them.
+BESIDE = ("network", "growth", "memory", "fleet")
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -32,8 +34,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, help="how many rounds, instead of the plan's")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every round's figures there")
     parser.add_argument("--write", action="store_true", help="write docs/performance.md")
-    parser.add_argument("--network", type=Path, metavar="FILE", help="what network.py --json wrote, for the goals")
-    parser.add_argument("--growth", type=Path, metavar="FILE", help="what growth.py --json wrote, for the goals")
+    for program in BESIDE:
+        parser.add_argument(f"--{program}", type=Path, metavar="FILE", help=f"what {program}.py --json wrote, for the goals")
     return parser.parse_args()
 
 
@@ -129,12 +131,13 @@ def main() -> int:
         options.json.write_text(json.dumps({"rounds": rounds, "medians": results}, indent=2) + "\n")
     print(report.table(results))
     if "farport" in results:
-        network, growth = (json.loads(file.read_text()) if file else {} for file in (options.network, options.growth))
-        print("\n" + report.goals_table(goals.all_goals(results, network, growth)))
+        files = (getattr(options, program) for program in BESIDE)
+        beside = goals.Beside(*(json.loads(file.read_text()) if file else {} for file in files))
+        print("\n" + report.goals_table(goals.all_goals(results, beside)))
         print(f"\nThe agent's PSS after all that: {results['farport']['pss_after']:.1f} MiB")
     if options.write and "farport" in results:
         load = (load_before, os.getloadavg()[0])
-        text = report.document(results, versions, plan.rounds, load, network, growth)
+        text = report.document(results, versions, plan.rounds, load, beside)
         (ROOT / "docs/performance.md").write_text(text, encoding="utf-8")
     return 0
 

@@ -40,7 +40,7 @@ struct ClientOptions : SessionOptions {
   std::shared_ptr<transport::Parties> agents;
 
  private:
-  static constexpr std::chrono::milliseconds kShare{5};
+  static constexpr std::chrono::milliseconds kShare{2};
   static constexpr std::uint64_t kBytes = std::uint64_t{512} << 20;
 };
 

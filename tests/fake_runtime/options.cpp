@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char* kUsage =
     "usage: fake_runtime SOCKET [--pid N] [--cookie GUID] [--name ENTRY] [--command-line TEXT] "
-    "[--stream-bytes N] [--stream-file FILE]\n"
+    "[--stream-bytes N] [--stream-file FILE] [--stream-rate N]\n"
     "                    [--fault hang|garbage|half-answer|close|early-answer|flood|silent|old] "
     "[--leave-socket]\n"
     "                    [--dump bytes:N|link:TARGET|hard:TARGET|user:N|directory|nothing|error:TEXT]\n"
@@ -52,6 +52,8 @@ Options parse_options(int argc, char** argv) {
       options.stream_bytes = std::stoull(value());
     } else if (argument == "--stream-file") {
       options.stream_file = value();
+    } else if (argument == "--stream-rate") {
+      options.stream_rate = std::stoull(value());
     } else if (argument == "--dump") {
       options.dump = value();
     } else if (argument == "--write-dump") {

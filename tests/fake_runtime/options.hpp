@@ -30,8 +30,9 @@ struct Options {
   std::string command_line = "dotnet fake.dll";
   std::uint64_t stream_bytes = 0;  ///< A session's length; 0: until it is stopped.
   std::string stream_file;  ///< What sessions stream: once, or for stream_bytes; empty: bytes made here.
-  std::string dump;         ///< What becomes of a dump (answer_dump()); empty: the command is unknown.
-  std::string write_dump;   ///< Only writes such a dump to this path, and ends.
+  std::uint64_t stream_rate = 0;  ///< Bytes that come at once each second; 0: as fast as they are read.
+  std::string dump;               ///< What becomes of a dump (answer_dump()); empty: the command is unknown.
+  std::string write_dump;         ///< Only writes such a dump to this path, and ends.
   std::uint64_t dump_size = 0;
   Fault fault = Fault::none;
   bool leave_socket = false;

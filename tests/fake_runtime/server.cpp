@@ -1,7 +1,9 @@
 #include "server.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <stdexcept>
 
 #include <sys/epoll.h>
@@ -21,6 +23,8 @@ namespace {
 
 /// Then it is the other connections' turn, however fast the stream's reader is.
 constexpr int kWritesPerTurn = 4;
+/// How often streams that have a rate go on.
+constexpr int kTickMs = 200;
 
 void append(ipc::Bytes& to, const ipc::Bytes& bytes) {
   to.insert(to.end(), bytes.begin(), bytes.end());
@@ -89,7 +93,10 @@ void Server::run(const volatile std::sig_atomic_t& stopped) {
   std::map<int, const Port*> listening;
   for (const auto& port : ports_) listening[port->fd] = port.get();
   while (stopped == 0) {
-    const int count = ::epoll_wait(epoll_, events, 64, -1);
+    const bool paced =
+        options_.stream_rate != 0 && std::any_of(connections_.begin(), connections_.end(),
+                                                 [](const auto& each) { return each.second.streaming; });
+    const int count = ::epoll_wait(epoll_, events, 64, paced ? kTickMs : -1);
     for (int i = 0; i < count; ++i) {
       const int fd = events[i].data.fd;
       if (const auto port = listening.find(fd); port != listening.end()) {
@@ -105,6 +112,7 @@ void Server::run(const volatile std::sig_atomic_t& stopped) {
       if ((events[i].events & EPOLLIN) != 0) read(found->second);
       if (connections_.contains(fd) && (events[i].events & EPOLLOUT) != 0 && !write(found->second)) close(fd);
     }
+    if (paced) write_streams();
   }
 }
 
@@ -188,6 +196,7 @@ void Server::start_session(Connection& connection) {
   const ipc::SessionId id{connection.session};
   append(connection.out, *ipc::encode_message(ipc::make_message(ipc::kOk, id.encode())));
   connection.streaming = true;
+  connection.began = std::chrono::steady_clock::now();
   const bool whole_file = !options_.stream_file.empty() && options_.stream_bytes == 0;
   connection.left = whole_file ? block_.size() : options_.stream_bytes;
   connection.endless = connection.left == 0;
@@ -203,6 +212,22 @@ void Server::stop_session(std::uint64_t session) {
   }
 }
 
+std::uint64_t Server::allowed(const Connection& connection) const {
+  if (options_.stream_rate == 0) return std::numeric_limits<std::uint64_t>::max();
+  const auto since = std::chrono::steady_clock::now() - connection.began;
+  const auto seconds =
+      static_cast<std::uint64_t>(std::chrono::floor<std::chrono::seconds>(since).count()) + 1;
+  return seconds * options_.stream_rate - connection.streamed;
+}
+
+void Server::write_streams() {
+  std::vector<int> over;
+  for (auto& [fd, connection] : connections_) {
+    if (connection.streaming && !write(connection)) over.push_back(fd);
+  }
+  for (const int fd : over) close(fd);
+}
+
 bool Server::write(Connection& connection) {
   for (int turn = 0; turn < kWritesPerTurn; ++turn) {
     const bool head = connection.written < connection.out.size();
@@ -215,6 +240,8 @@ bool Server::write(Connection& connection) {
     const std::byte* data = head ? connection.out.data() + connection.written : block_.data() + place;
     std::size_t size = head ? connection.out.size() - connection.written : block_.size() - place;
     if (!head && !connection.endless) size = std::min<std::uint64_t>(size, connection.left);
+    if (!head) size = std::min<std::uint64_t>(size, allowed(connection));
+    if (size == 0) break;
     const ssize_t sent = ::write(connection.fd, data, size);
     if (sent < 0) {
       if (errno != EAGAIN) return false;
@@ -235,7 +262,9 @@ bool Server::write(Connection& connection) {
 void Server::watch(Connection& connection) const {
   // Its end of sending, or that it takes what isn't there, would be reported without end.
   const std::uint32_t input = connection.client_finished ? 0U : std::uint32_t{EPOLLIN};
-  const std::uint32_t output = connection.silent && connection.endless ? 0U : std::uint32_t{EPOLLOUT};
+  const bool later = connection.streaming && allowed(connection) == 0;
+  const bool nothing = later || (connection.silent && connection.endless);
+  const std::uint32_t output = nothing ? 0U : std::uint32_t{EPOLLOUT};
   const std::uint32_t wanted = input | output;
   if (connection.watched == wanted) return;
   connection.watched = wanted;

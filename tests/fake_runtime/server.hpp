@@ -1,6 +1,7 @@
 // The epoll loop: listens on the ports, reads commands, writes answers and sessions' streams.
 #pragma once
 
+#include <chrono>
 #include <csignal>
 #include <map>
 #include <memory>
@@ -29,9 +30,10 @@ struct Connection {
   std::size_t written = 0;  ///< Of `out`.
   bool streaming = false;
   bool endless = false;
-  bool silent = false;         ///< Nothing comes while it is endless.
-  std::uint64_t left = 0;      ///< Of the stream, where it has an end.
-  std::uint64_t streamed = 0;  ///< Of the stream.
+  bool silent = false;                            ///< Nothing comes while it is endless.
+  std::uint64_t left = 0;                         ///< Of the stream, where it has an end.
+  std::uint64_t streamed = 0;                     ///< Of the stream.
+  std::chrono::steady_clock::time_point began{};  ///< The stream.
   std::uint64_t session = 0;
   bool close_when_written = false;
   bool client_finished = false;  ///< It has shut down its sending.
@@ -57,6 +59,10 @@ class Server {
   void handle(Connection& connection, const ipc::Message& message);
   void start_session(Connection& connection);
   void stop_session(std::uint64_t session);
+  /// How much of the stream it may write now.
+  [[nodiscard]] std::uint64_t allowed(const Connection& connection) const;
+  /// Goes on with the streams that have a rate.
+  void write_streams();
   /// Writes what it can; false when the connection is over.
   bool write(Connection& connection);
   /// Asks epoll for what the connection still waits for, once it has something to write.
