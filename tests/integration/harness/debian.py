@@ -35,10 +35,15 @@ class Debian:
 
     def boot(self, *flags):
         """Starts it."""
-        self.podman.run("run", "--detach", "--name", self.name, "--systemd=always", "--privileged", "--network", "host", *flags,
-                        "--rootfs", self.root, "/sbin/init")
-        wait.until(lambda: self.tried("systemctl", "is-system-running")[1].strip() in ("running", "degraded"),
-                   lambda: self.tried("systemctl", "list-jobs")[1], 60)
+        # With a terminal, since systemd says there why it gives up.
+        self.podman.run("run", "--detach", "--tty", "--name", self.name, "--systemd=always", "--privileged", "--network", "host",
+                        *flags, "--rootfs", self.root, "/sbin/init")
+        wait.until(lambda: self.tried("systemctl", "is-system-running")[1].strip() in ("running", "degraded"), self._boot_log, 60)
+
+    def _boot_log(self):
+        """Why it is not there yet."""
+        state = self.podman.run("inspect", "--format", "{{json .State}}", self.name)
+        return f"{self.tried('systemctl', 'list-jobs')[1]}\n{state}\n{self.podman.logs(self.name)[-4000:]}"
 
     def tried(self, *arguments):
         """Runs a program in what is booted: its exit code, and what it prints."""
