@@ -205,9 +205,9 @@ Result<void> use_own(SSL_CTX* context, const Credentials& credentials, const Tls
   return {};
 }
 
-/// Completes a certificate that comes alone with those of its issuers that the anchors include. The root is
-/// left out: whoever trusts it has it (RFC 8446 section 4.4.2). Otherwise OpenSSL would look for them, and
-/// verify them, in each handshake.
+/// If the file has one certificate only, adds the issuers that the anchors include. The root is left out,
+/// since the peer has it if it trusts it (RFC 8446 section 4.4.2). Without this, OpenSSL would build and
+/// verify the chain in each handshake.
 Result<void> complete_chain(SSL_CTX* context, const TlsFiles& files) {
   STACK_OF(X509)* given = nullptr;
   SSL_CTX_get0_chain_certs(context, static_cast<void*>(&given));
