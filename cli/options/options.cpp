@@ -107,18 +107,21 @@ CLI::Option* add_setting(CLI::App& options, const config::Description& setting, 
       ->allow_extra_args(false);
 }
 
-/// What CLI11 parses into, and which of the commands was chosen.
+/// What CLI11 parses into, and which of the commands was chosen. A command's options are made when it is
+/// chosen: those of all of them take half a MiB.
 class Parser {
  public:
   /// Parses into `flags`, which must outlive this.
-  explicit Parser(config::Flags& flags) {
+  explicit Parser(config::Flags& flags) : flags_(flags) {
     // Before there are commands, which take it over.
     app_.formatter(std::make_shared<HelpFormatter>());
+    for (const Command* const command : kCommands) add(*command);
     app_.footer(std::string("\n") + kExamples);
     app_.require_subcommand(1);
     app_.set_version_flag("--version", version_text());
-    for (const Command* const command : kCommands) add(*command, flags);
   }
+  Parser(const Parser&) = delete;
+  Parser& operator=(const Parser&) = delete;
 
   [[nodiscard]] CLI::App& app() { return app_; }
   [[nodiscard]] std::vector<std::string> names() const {
@@ -126,30 +129,37 @@ class Parser {
     for (const CLI::App* command : app_.get_subcommands({})) names.push_back(command->get_name());
     return names;
   }
-  [[nodiscard]] RunCommand chosen() const {
-    const auto is_parsed = [](const auto& each) { return each.first->parsed(); };
-    return std::find_if(runs_.begin(), runs_.end(), is_parsed)->second;
+  [[nodiscard]] const RunCommand& chosen() const { return chosen_; }
+
+  /// Adds the options of all commands, for who asks about them.
+  void add_all_options() {
+    for (const auto& [command, options] : commands_) add_options(*command, *options);
   }
 
  private:
-  void add(const Command& command, config::Flags& flags) {
+  void add(const Command& command) {
     const std::string name = command.name;
     const std::size_t space = name.find(' ');
     CLI::App& parent = space == std::string::npos ? app_ : *app_.get_subcommand(name.substr(0, space));
     CLI::App& options = *parent.add_subcommand(name.substr(space + 1), command.summary);
     if (command.about != nullptr)
       options.footer(std::string("\n") + command.about + "\n\n" + command.examples);
-    if (command.add_options == nullptr) {
-      options.require_subcommand(1);
-      return;
-    }
-    runs_.emplace_back(&options, command.add_options(options, flags));
-    // Settings name their commands by one word.
-    if (space == std::string::npos) add_settings(options, flags.given);
+    if (command.add_options == nullptr) options.require_subcommand(1);
+    options.preparse_callback([this, &command, &options](std::size_t) { add_options(command, options); });
+    commands_.emplace_back(&command, &options);
   }
 
+  void add_options(const Command& command, CLI::App& options) {
+    if (command.add_options == nullptr) return;
+    chosen_ = command.add_options(options, flags_);
+    // Settings name their commands by one word.
+    if (options.get_parent() == &app_) add_settings(options, flags_.given);
+  }
+
+  config::Flags& flags_;
   CLI::App app_{kAbout, "farport"};
-  std::vector<std::pair<CLI::App*, RunCommand>> runs_;
+  std::vector<std::pair<const Command*, CLI::App*>> commands_;
+  RunCommand chosen_;
 };
 
 /// The command that the words begin with, its own commands included; farport itself where they name none.
@@ -196,7 +206,9 @@ RunCommand add_help_all_options(CLI::App& options, config::Flags& /*flags*/) {
   add_format(options, *format, "Output format: text or json [text]", {"text", "json"});
   return [format] {
     config::Flags unused;
-    print_help_all(Parser(unused).app(), *format);
+    Parser parser(unused);
+    parser.add_all_options();
+    print_help_all(parser.app(), *format);
     return kSuccess;
   };
 }
@@ -208,7 +220,7 @@ const Command kHelpAll{"help-all", "Print the help of all commands", kHelpAllAbo
 
 std::unique_ptr<CommandLine> parse_command_line(int argc, const char* const* argv) {
   auto line = std::make_unique<CommandLine>();
-  // Gone when the command runs: an agent would keep its 200 KiB for ever.
+  // Gone when the command runs: an agent would keep it for ever.
   Parser parser(line->flags);
   std::vector<std::string> words = with_help_option({argv + 1, argv + argc});
   const auto misplaced = find_misplaced(words, parser.names());
