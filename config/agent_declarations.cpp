@@ -124,6 +124,19 @@ std::vector<Setting<Configuration>> own_settings() {
        .details = "A runtime has one interval for all readers of its meters: with a value other than 1s, "
                   "dotnet-counters and `farport counters` can read them only at the same interval.",
        .kind = K::Duration{at<&C::app_metrics, &AppMetricsSettings::interval>}},
+      {.key = "recorder.keep",
+       .flag = "recorder",
+       .help = "Continuously record the last minutes of every runtime, for farport recent",
+       .details =
+           "Garbage collections, exceptions, contention, the thread pool, counters, and logs from "
+           "warnings on, in memory: see [what happened before](guide/recording.md#what-happened-before). "
+           "All runtimes together take at most a quarter of the memory that the agent may use.",
+       .kind = K::Boolean{at<&C::recorder, &RecorderSettings::keep>}},
+      {.key = "recorder.runtime_memory",
+       .file_only = true,
+       .help = "With --recorder: memory for the recording of one runtime at most",
+       .commands = kHere,
+       .kind = K::Size{at<&C::recorder, &RecorderSettings::runtime_bytes>}},
       {.key = "session.drain",
        .flag = "drain",
        .value = "DURATION",

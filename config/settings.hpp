@@ -80,6 +80,12 @@ struct AppMetricsSettings {
   Milliseconds interval{1000};
 };
 
+/// The agent's recorder.
+struct RecorderSettings {
+  bool keep = false;
+  std::uint64_t runtime_bytes = 8ULL << 20;  ///< Memory for one runtime.
+};
+
 /// Settings of an agent that Configuration and ServeSettings have in common.
 struct AgentSettings {
   std::string host_name;  ///< Name of the runtimes' host; empty: the system's.
@@ -96,6 +102,7 @@ struct AgentSettings {
   bool audit_waits = false;                   ///< Wait for a slow reader rather than lose lines.
   DumpSettings dump;
   AppMetricsSettings app_metrics;
+  RecorderSettings recorder;
   ConfinementSettings confinement;
   Milliseconds rescan{5000};
   auth::LimitSettings limits;

@@ -10,6 +10,7 @@ inline constexpr const char* kRundownProvider = "Microsoft-Windows-DotNETRuntime
 inline constexpr const char* kSampleProvider = "Microsoft-DotNETCore-SampleProfiler";
 inline constexpr const char* kMetricsProvider = "System.Diagnostics.Metrics";
 inline constexpr const char* kLoggingProvider = "Microsoft-Extensions-Logging";
+inline constexpr const char* kCountersProvider = "System.Runtime";
 
 /// The values of EventLevel.
 inline constexpr std::uint32_t kErrorLevel = 2;
@@ -18,6 +19,11 @@ inline constexpr std::uint32_t kVerboseLevel = 5;
 
 /// Keywords of the runtime's own provider (ClrEtwAll.man).
 inline constexpr std::uint64_t kExceptionKeyword = 0x8000;
+inline constexpr std::uint64_t kGcKeyword = 0x1;
+inline constexpr std::uint64_t kContentionKeyword = 0x4000;
+inline constexpr std::uint64_t kThreadingKeyword = 0x10000;
+/// ThreadPoolWorkerThreadWait: four fifths of what a busy server writes with kThreadingKeyword.
+inline constexpr std::uint32_t kWorkerThreadWait = 57;
 /// Makes the runtime collect at once and report all surviving objects: GC, Type, GCHeapDump, GCHeapCollect,
 /// GCHeapAndTypeNames.
 inline constexpr std::uint64_t kHeapSnapshotKeywords = 0x1980001;

@@ -162,6 +162,10 @@ Result<void> check_version(const ObjectType& type, std::uint64_t offset) {
 
 }  // namespace
 
+std::size_t padding_at(std::uint64_t offset) {
+  return (kAlignment - offset % kAlignment) % kAlignment;
+}
+
 Result<FramePeek> Framing::look(BytesView begin, std::uint64_t offset) {
   if (format_ == 0) return look_at_preamble(begin, offset);
   return format_ == 6 ? look_at_block(begin, offset) : look_at_object(begin, offset);
@@ -216,7 +220,11 @@ Result<FramePeek> Framing::look_at_object(BytesView begin, std::uint64_t offset)
   type.kind = object->kind;
   RETURN_IF_ERROR(check_version(type, offset));
 
-  Frame frame{.size = 0, .kind = type.kind, .content_begin = head, .content_size = kTraceObjectBytes};
+  Frame frame{.size = 0,
+              .kind = type.kind,
+              .head_size = head,
+              .content_begin = head,
+              .content_size = kTraceObjectBytes};
   if (type.kind == BlockKind::trace) {
     // A newer version that older readers may read is read in the older way.
     format_ = std::min(type.version, kTraceVersion);
@@ -224,8 +232,8 @@ Result<FramePeek> Framing::look_at_object(BytesView begin, std::uint64_t offset)
     if (begin.size() < head + kBlockSizeBytes) return needs(head + kBlockSizeBytes);
     frame.content_size = in.u32();
     if (frame.content_size > kMaxBlockBytes) return fail_at(offset, "a block is too large");
-    const std::uint64_t unaligned = (offset + head + kBlockSizeBytes) % kAlignment;
-    frame.content_begin = head + kBlockSizeBytes + (unaligned == 0 ? 0 : kAlignment - unaligned);
+    frame.head_size += kBlockSizeBytes;
+    frame.content_begin = frame.head_size + padding_at(offset + frame.head_size);
   }
   frame.size = frame.content_begin + frame.content_size;
   in_object_ = true;
@@ -238,6 +246,7 @@ Result<FramePeek> Framing::look_at_block(BytesView begin, std::uint64_t offset) 
   const std::uint32_t kind = header >> 24;
   Frame frame{.size = 0,
               .kind = BlockKind::unknown,
+              .head_size = kHeader6Bytes,
               .content_begin = kHeader6Bytes,
               .content_size = header & kMaxBlockBytes};
   if (kind <= static_cast<std::uint32_t>(BlockKind::labels)) frame.kind = static_cast<BlockKind>(kind);

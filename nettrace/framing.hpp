@@ -49,6 +49,10 @@ struct TraceHeader {
   [[nodiscard]] std::int64_t time_of(std::int64_t ticks) const;
 };
 
+/// Formats 4 and 5: the zero bytes between a block's size, which ends at this position in the stream, and its
+/// content.
+[[nodiscard]] std::size_t padding_at(std::uint64_t offset);
+
 /// Size of the Trace object in formats 4 and 5.
 inline constexpr std::size_t kTraceObjectBytes = 48;
 
@@ -61,6 +65,7 @@ inline constexpr std::size_t kTraceObjectBytes = 48;
 struct Frame {
   std::size_t size = 0;  ///< In bytes, with its header.
   BlockKind kind = BlockKind::unknown;
+  std::size_t head_size = 0;  ///< Of a block, without the padding before its content.
   std::size_t content_begin = 0;
   std::size_t content_size = 0;
 };

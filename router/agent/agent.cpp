@@ -79,6 +79,7 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
            DumpRequests(dumps_, *audit_, metrics_, settings_.session.compression),
            RecordingRequests(loop, connections_, readers_),
            ProfileRequests(loop, registry_, settings_.sampler, readers_, connections_, *audit_, metrics_),
+           RecentRequests(recent_file(), *audit_),
            connections_,
            resumption_,
            refusals_,
@@ -103,6 +104,13 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
 std::function<std::string(const Registry::Filter&)> Agent::app_metrics_text() const {
   if (!settings_.app_metrics) return {};
   return [this](const Registry::Filter& counted) { return app_metrics_->text(counted); };
+}
+
+RecentRequests::FileOf Agent::recent_file() const {
+  if (!settings_.recorder) return {};
+  return [this](const Runtime& runtime, Recorder::Clock::time_point since) {
+    return recorder_->file(runtime.id, since);
+  };
 }
 
 Result<void> Agent::listen() {
@@ -179,6 +187,10 @@ Task<void> Agent::run() {
     app_metrics_.emplace(loop_, registry_, meters_, readers_, log_, *settings_.app_metrics);
     tasks_.spawn(app_metrics_->run());
   }
+  if (settings_.recorder) {
+    recorder_.emplace(loop_, registry_, log_, *settings_.recorder);
+    tasks_.spawn(recorder_->run());
+  }
   if (credentials_ != nullptr) tasks_.spawn(credentials_->run());
   for (const auto& port : connect_ports_) tasks_.spawn(port->run());
   for (const Endpoint& endpoint : endpoints_) accepting_.spawn(accept(*endpoint.listener, endpoint.handler));
@@ -192,6 +204,7 @@ Task<void> Agent::run() {
   resumption_.clear();
   co_await dumps_.settled();
   if (app_metrics_) co_await app_metrics_->end();
+  if (recorder_) co_await recorder_->end();
   tasks_.clear();
 }
 

@@ -15,6 +15,7 @@
 #include "router/agent/app_metrics/app_metrics.hpp"
 #include "router/agent/doctor/doctor.hpp"
 #include "router/agent/mirror_dialler.hpp"
+#include "router/agent/recorder/recorder.hpp"
 #include "router/agent/runtimes/connect_port.hpp"
 #include "router/agent/runtimes/discovery.hpp"
 #include "router/certificates/credential_watch.hpp"
@@ -118,6 +119,7 @@ struct AgentSettings {
   auth::LimitSettings limits;
   SessionOptions session;
   std::optional<AppMetricsSettings> app_metrics;  ///< If empty, the metrics of applications are not kept.
+  std::optional<RecorderSettings> recorder;       ///< If empty, nothing is recorded before somebody looks.
   std::shared_ptr<const SamplerProcess> sampler;  ///< May be null: there are no profiles then.
   std::shared_ptr<const ReaderProcess> readers;   ///< May be null: there are no recordings over HTTP then.
   transport::Milliseconds drain_limit{10'000};    ///< How long running work may go on after stop().
@@ -205,6 +207,8 @@ class Agent {
   }
   /// Null if the metrics of applications are not kept.
   [[nodiscard]] std::function<std::string(const Registry::Filter&)> app_metrics_text() const;
+  /// Null if there is no recorder.
+  [[nodiscard]] RecentRequests::FileOf recent_file() const;
   void write_process(MetricsText& text) const;
   void write_sessions(MetricsText& text) const;
   void write_diagnostics(MetricsText& text) const;
@@ -227,6 +231,7 @@ class Agent {
   HaltWatch halts_;
   MeterClaims meters_;  ///< Outlives the sessions that hold claims.
   std::optional<AppMetrics> app_metrics_;
+  std::optional<Recorder> recorder_;
   std::vector<std::unique_ptr<ConnectPort>> connect_ports_;
   TracingSessions tracing_;
   LiveConnections live_;

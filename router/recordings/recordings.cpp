@@ -39,7 +39,20 @@ constexpr int kFirstWithRundownKeyword = 9;
 constexpr std::uint64_t kSampleKeywords = 0xF00000000000;
 /// LoggingEventSource's keyword for entries with their arguments and exceptions.
 constexpr std::uint64_t kJsonMessages = 0x8;
+/// Its keyword for entries as formatted text.
+constexpr std::uint64_t kFormattedMessages = 0x4;
+/// The value of EventLevel.
+constexpr std::uint32_t kWarningLevel = 3;
 constexpr std::string_view kUsualLevel = "Information";
+/// Each thread that writes takes 100 KiB of it until the next flush, and a reader may be slow for some
+/// seconds.
+constexpr std::uint32_t kRecentBufferMb = 64;
+/// From this version on, events may be left out by their ids.
+constexpr int kFirstWithEventFilter = 10;
+/// Warnings and above. Even then each request's scope is written; level 6 switches off the two categories
+/// that do so. Without the quotes the first rule alone counts.
+constexpr const char* kWarnings =
+    "FilterSpecs=\"*:3;Microsoft.AspNetCore.Hosting.Diagnostics:6;Microsoft.AspNetCore.Server.Kestrel:6\"";
 
 ipc::CollectTracing wanted_of(const char* provider, std::uint64_t keywords, std::uint32_t level) {
   ipc::CollectTracing wanted;
@@ -88,6 +101,30 @@ ipc::CollectTracing wanted_samples() {
 ipc::CollectTracing wanted_methods() {
   auto wanted = wanted_exceptions();
   wanted.rundown = true;
+  return wanted;
+}
+
+ipc::CollectTracing wanted_recent(std::string_view version) {
+  auto wanted = wanted_of(
+      events::kRuntimeProvider,
+      events::kGcKeyword | events::kExceptionKeyword | events::kContentionKeyword | events::kThreadingKeyword,
+      events::kInformationalLevel);
+  wanted.buffer_size_mb = kRecentBufferMb;
+  if (major_of(version) >= kFirstWithEventFilter) {
+    wanted.version = ipc::kCollectTracing5;
+    wanted.providers.front().event_filter.event_ids = {events::kWorkerThreadWait};
+  }
+  ipc::Provider counters;
+  counters.name = events::kCountersProvider;
+  counters.level = events::kInformationalLevel;
+  counters.filter = "EventCounterIntervalSec=1";
+  wanted.providers.push_back(std::move(counters));
+  ipc::Provider logs;
+  logs.name = events::kLoggingProvider;
+  logs.keywords = kFormattedMessages;
+  logs.level = kWarningLevel;
+  logs.filter = kWarnings;
+  wanted.providers.push_back(std::move(logs));
   return wanted;
 }
 

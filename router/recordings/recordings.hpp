@@ -32,6 +32,11 @@ inline constexpr std::chrono::milliseconds kStacksTime{200};
 /// Hardly any events, and at the end the names of all methods.
 [[nodiscard]] ipc::CollectTracing wanted_methods();
 
+/// What tells most of an incident and costs the application next to nothing, for as long as it runs:
+/// collections, exceptions, contention, the thread pool, counters, and logs from warnings on. `version` is
+/// the runtime's.
+[[nodiscard]] ipc::CollectTracing wanted_recent(std::string_view version);
+
 /// A collection at once and all objects that survive it, and at the end the names of modules. `version` is
 /// the runtime's.
 [[nodiscard]] ipc::CollectTracing wanted_heap(std::string_view version);

@@ -238,6 +238,20 @@ class AppMetrics(Flooded):
             self.assertIn(words, "\n".join(warnings))
 
 
+class Recorder(Flooded):
+    """What runtimes write without an end, which nobody asks for, and which the agent keeps."""
+    FLAGS = ("--recorder",)
+
+    def test_runtimes_that_write_too_much(self):
+        for number, name in enumerate(("quantiles", "series", "notices", "threads", "stacks")):
+            with self.subTest(name):
+                file = recorded(self.lab.far, name, 16)
+                hostile = self.use(FakeRuntime(self.lab, "--stream-file", file, pid=4760 + number))
+                wait.until(lambda pid=hostile.pid_inside: pid in {each["pid"] for each in self.agent.runtimes()}, self.agent.log)
+                self.assert_lives()
+                hostile.stop()
+
+
 class Laptop(Case):
     """What each command makes of a runtime that wants to use it up: it ends, in little memory, and Ctrl-C ends it before."""
     LIMIT = 256 << 20

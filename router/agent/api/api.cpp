@@ -75,6 +75,7 @@ tl::expected<Api::RouteEntry, Refusal> Api::handler_of(const Route& route) {
       {"GET", "/v1/runtimes/{id}/stacks", &Api::record},
       {"GET", "/v1/runtimes/{id}/gcdump", &Api::record},
       {"POST", "/v1/runtimes/{id}/profile", &Api::profile, true},
+      {"POST", "/v1/runtimes/{id}/recent", &Api::recent, true},
       {"POST", "/v1/connections/{token}", nullptr},
       {"DELETE", "/v1/connections/{token}", &Api::forget},
   };
@@ -275,6 +276,15 @@ Handled Api::profile(Response& response, Route route) {
 Handled Api::take_profile(Response& response, Route route) {
   auto runtime = parts_.runtimes.find(route, session_.caller);
   return parts_.profiles.take(response, std::move(route), session_.caller, std::move(runtime));
+}
+
+Handled Api::recent(Response& response, Route route) {
+  return in_place(response, std::move(route), &Api::take_recent);
+}
+
+Handled Api::take_recent(Response& response, Route route) {
+  auto runtime = parts_.runtimes.find(route, session_.caller);
+  return parts_.recent.take(response, std::move(route), session_.caller, std::move(runtime));
 }
 
 Handled Api::dump_progress(Response& response, Route route) {

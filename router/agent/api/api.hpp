@@ -16,6 +16,7 @@
 #include "router/agent/dumps/dump.hpp"
 #include "router/agent/gate/audit.hpp"
 #include "router/agent/metrics/metrics.hpp"
+#include "router/agent/recorder/recent_blocks.hpp"
 #include "router/agent/recordings/recording_requests.hpp"
 #include "router/agent/runtimes/halt_watch.hpp"
 #include "router/agent/sampler/sampler_process.hpp"
@@ -143,6 +144,29 @@ class ProfileRequests {
   std::map<std::string, std::shared_ptr<std::size_t>> under_way_of_;  ///< By identity_key().
 };
 
+/// The API's requests for what the recorder has kept.
+class RecentRequests {
+ public:
+  using Clock = RecentBlocks::Clock;
+  /// What a runtime has reported since then; nothing if nothing is kept.
+  using FileOf = std::function<std::optional<RecentFile>(const Runtime&, Clock::time_point)>;
+
+  /// `file_of` is null if there is no recorder.
+  RecentRequests(FileOf file_of, Audit& audit) : file_of_(std::move(file_of)), audit_(audit) {}
+
+  /// POST /v1/runtimes/{id}/recent. `runtime` is the one that the route names, or why there is none.
+  Handled take(Response& response, Route route, const Caller& caller,
+               tl::expected<RuntimePtr, Refusal> runtime);
+
+ private:
+  Handled send(Response& response, Route route, RuntimePtr runtime, AuditEntry& entry);
+
+  FileOf file_of_;
+  Audit& audit_;
+  /// How many answers are under way. Each holds what it sends.
+  std::shared_ptr<std::size_t> under_way_ = std::make_shared<std::size_t>(0);
+};
+
 /// What GET /v1/doctor examines.
 enum class Examine : std::uint8_t {
   all,     ///< The search, and each runtime.
@@ -155,6 +179,7 @@ struct ApiParts {
   DumpRequests dumps;
   RecordingRequests recordings;
   ProfileRequests profiles;
+  RecentRequests recent;
   DiagnosticConnections& connections;
   ResumptionTable& resumption;
   RefusalLog& refusals;
@@ -205,6 +230,8 @@ class Api : public std::enable_shared_from_this<Api> {
   Handled dump_progress(Response& response, Route route);
   Handled profile(Response& response, Route route);
   Handled take_profile(Response& response, Route route);
+  Handled recent(Response& response, Route route);
+  Handled take_recent(Response& response, Route route);
   Handled forget(Response& response, Route route);
   /// Answers a request with a resumable response, which may outlive its session.
   transport::Task<void> outlive(std::unique_ptr<transport::Http2Stream> request, Handler handler,

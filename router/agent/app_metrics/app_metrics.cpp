@@ -7,9 +7,7 @@
 
 #include "base/escape.hpp"
 #include "base/text.hpp"
-#include "ipc/message.hpp"
 #include "router/agent/metrics/metrics.hpp"
-#include "router/agent/runtimes/probe.hpp"
 #include "router/readers/reader_frames.hpp"
 #include "router/readers/reading.hpp"
 #include "transport/race.hpp"
@@ -174,9 +172,7 @@ Task<void> MetricSession::stop() {
 
 Task<void> MetricSession::tell_to_stop(ipc::SessionId session) {
   co_await meters_.until_stoppable(runtime_.id, session);
-  auto connection = co_await open_port();
-  if (!connection) co_return;
-  std::ignore = co_await ask(**connection, ipc::make_message(ipc::kStopTracing, session.encode()));
+  co_await stop_own_session(registry_, runtime_.id, session);
 }
 
 Task<void> MetricSession::run() {
@@ -203,20 +199,16 @@ Task<void> MetricSession::run() {
 }
 
 Task<Result<MetricSession::HowEnded>> MetricSession::record(ReadingRequest wanted_reading) {
-  CO_ASSIGN_OR_RETURN(auto connection, co_await open_port());
   const auto wanted = settings_.counters.wanted(runtime_.version, settings_.limits);
   const auto asked = MeterClaims::Clock::now();
-  CO_ASSIGN_OR_RETURN(const auto answer,
-                      co_await ask(*connection, ipc::make_message(wanted.version, wanted.encode())));
-  const Result<void> outcome = ipc::outcome_of(answer, wanted.version);
-  if (!outcome) co_return fail("read the counters of", runtime_.name, outcome.error().why);
-  CO_ASSIGN_OR_RETURN(const auto session, ipc::SessionId::decode(answer.payload));
-  session_ = session;
-  if (const auto reading = meter_reading(wanted)) meters_.began(runtime_.id, session, *reading, asked);
+  CO_ASSIGN_OR_RETURN(const auto session,
+                      co_await begin_own_session(registry_, runtime_, "read the counters of", wanted));
+  session_ = session.id;
+  if (const auto reading = meter_reading(wanted)) meters_.began(runtime_.id, session.id, *reading, asked);
   transport::Event over(loop_);
   Result<void> read;
   transport::TaskSet reading(loop_);
-  reading.spawn(read_to_end(*connection, std::move(wanted_reading), read, over));
+  reading.spawn(read_to_end(*session.stream, std::move(wanted_reading), read, over));
   const bool claimed = co_await first_of(meters_.claimed(runtime_.id), over.wait());
   if (!claimed && !read) co_return tl::unexpected(read.error());
   if (!claimed) co_return HowEnded::by_itself;
@@ -252,13 +244,6 @@ Task<Result<void>> MetricSession::read_values(transport::FdStream& from, Reading
   }
 }
 
-Task<DiagnosticPort::Connection> MetricSession::open_port() {
-  DiagnosticPort* const port = registry_.port(runtime_.id);
-  if (port == nullptr) co_return fail("read the counters of", runtime_.name, "it has ended");
-  auto opened = co_await port->open();
-  co_return opened;
-}
-
 namespace {
 
 constexpr transport::Milliseconds kStopLimit = MeterClaims::kMaxHold + transport::Milliseconds(1000);
@@ -269,54 +254,22 @@ constexpr std::size_t kMaxRuntimes = 100;
 
 AppMetrics::AppMetrics(transport::Loop& loop, Registry& registry, MeterClaims& meters, Readers readers,
                        Log log, AppMetricsSettings settings)
-    : loop_(loop),
-      registry_(registry),
-      meters_(meters),
-      readers_(std::move(readers)),
-      log_(std::move(log)),
-      settings_(std::move(settings)) {}
-
-Task<void> AppMetrics::run() {
-  const auto watch = registry_.watch();
-  for (;;) {
-    const std::optional<RuntimeEvent> event = co_await watch->next();
-    if (!event) co_return;
-    const Runtime& runtime = event->runtime;
-    if (event->kind == RuntimeEvent::Kind::listed) continue;
-    if (event->kind == RuntimeEvent::Kind::removed) {
-      // end() may be using the session.
-      if (!ended_) kept_.erase(runtime.id);
-    } else if (runtime.state == RuntimeState::running && !ended_) {
-      begin(runtime);
-    }
-  }
-}
-
-void AppMetrics::begin(const Runtime& runtime) {
-  const auto known = kept_.find(runtime.id);
-  if (known != kept_.end()) return known->second->change(runtime);
-  if (kept_.size() == kMaxRuntimes) {
-    log_->warn(
-        "{} (pid {}) is left out of the applications' metrics: those of {} runtimes, the maximum, are "
-        "collected already",
-        runtime.name, runtime.pid, kMaxRuntimes);
-    return;
-  }
-  kept_.emplace(runtime.id, std::make_unique<MetricSession>(loop_, registry_, meters_, readers_, log_,
-                                                            settings_, runtime));
-}
+    : log_(std::move(log)),
+      settings_(std::move(settings)),
+      kept_(loop, registry, log_, kMaxRuntimes, "the applications' metrics",
+            [this, &loop, &registry, &meters, readers = std::move(readers)](const Runtime& runtime) {
+              return std::make_unique<MetricSession>(loop, registry, meters, readers, log_, settings_,
+                                                     runtime);
+            }) {}
 
 Task<void> AppMetrics::end() {
-  ended_ = true;
-  transport::TaskSet ending(loop_);
-  for (const auto& [id, kept] : kept_) ending.spawn(kept->end());
-  co_await with_deadline(loop_, ending.idle(), kStopLimit);
+  return kept_.end(kStopLimit);
 }
 
 std::string AppMetrics::text(const Registry::Filter& filter) const {
   MetricFamilies families;
   const auto now = MetricTable::Clock::now();
-  for (const auto& [id, kept] : kept_) {
+  for (const auto& [id, kept] : kept_.all()) {
     const Runtime& runtime = kept->runtime();
     if (!filter(runtime)) continue;
     kept->table().for_each(now, [&](const MetricSeries& series) { families.add(runtime, series); });

@@ -12,6 +12,7 @@
 #include "base/log.hpp"
 #include "events/measurements.hpp"
 #include "router/agent/runtimes/meter_claims.hpp"
+#include "router/agent/runtimes/own_session.hpp"
 #include "router/agent/runtimes/registry.hpp"
 #include "router/readers/reader_process.hpp"
 #include "router/recordings/counters.hpp"
@@ -125,7 +126,6 @@ class MetricSession {
   transport::Task<void> read_to_end(transport::FdStream& from, ReadingRequest wanted, Result<void>& how,
                                     transport::Event& over);
   transport::Task<Result<void>> read_values(transport::FdStream& from, ReadingRequest wanted);
-  transport::Task<DiagnosticPort::Connection> open_port();
 
   transport::Loop& loop_;
   Registry& registry_;
@@ -150,7 +150,7 @@ class AppMetrics {
   AppMetrics& operator=(const AppMetrics&) = delete;
 
   /// Follows the registry until it is cancelled. A session that fails or ends is tried again later.
-  transport::Task<void> run();
+  transport::Task<void> run() { return kept_.run(); }
   /// Stops all sessions, and waits for that a limited time. Begins no new ones.
   transport::Task<void> end();
 
@@ -158,16 +158,9 @@ class AppMetrics {
   [[nodiscard]] std::string text(const Registry::Filter& filter) const;
 
  private:
-  void begin(const Runtime& runtime);
-
-  transport::Loop& loop_;
-  Registry& registry_;
-  MeterClaims& meters_;
-  Readers readers_;
   Log log_;
   AppMetricsSettings settings_;
-  std::map<std::string, std::unique_ptr<MetricSession>> kept_;  ///< By the runtime's id.
-  bool ended_ = false;
+  PerRuntime<MetricSession> kept_;
 };
 
 }  // namespace farport::router

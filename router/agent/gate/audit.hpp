@@ -1,5 +1,5 @@
-// The audit log: one line of JSON for each diagnostic connection, dump, profile, and refused handshake or
-// session (docs/security.md lists the fields).
+// The audit log: one line of JSON for each diagnostic connection, dump, profile, recent recording, and
+// refused handshake or session (docs/security.md lists the fields).
 #pragma once
 
 #include <chrono>
@@ -31,7 +31,8 @@ struct Outcome {
 
 /// One event of the audit. Fields that don't apply stay empty.
 struct AuditEntry {
-  std::string_view event;  ///< "command", "dump", "profile", "handshake", "session", "limit", "refusals".
+  std::string_view
+      event;  ///< "command", "dump", "profile", "recent", "handshake", "session", "limit", "refusals".
   const Caller& caller;
   RuntimePtr runtime{};
   std::string command{};    ///< The protocol's name of it.

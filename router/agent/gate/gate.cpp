@@ -90,6 +90,10 @@ Decision authorize_dump(const Caller& caller, const Runtime& runtime) {
   return decision_of(caller.access->may(ipc::name_of(ipc::kGenerateCoreDump3), traits_of(runtime)));
 }
 
+Decision authorize_recent(const Caller& caller, const Runtime& runtime) {
+  return decision_of(caller.access->may(ipc::name_of(ipc::kCollectTracing2), traits_of(runtime)));
+}
+
 Decision authorize_profile(const Caller& caller, const Runtime& runtime) {
   return decision_of(caller.access->may(auth::kProfile, traits_of(runtime)));
 }

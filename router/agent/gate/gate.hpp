@@ -63,6 +63,9 @@ struct Decision {
 /// Decides about a dump that the agent takes for the caller.
 [[nodiscard]] Decision authorize_dump(const Caller& caller, const Runtime& runtime);
 
+/// Decides about what the recorder has kept of a runtime: it is as secret as a recording of now.
+[[nodiscard]] Decision authorize_recent(const Caller& caller, const Runtime& runtime);
+
 /// Decides about a profile, for which the agent has the kernel sample the runtime's threads.
 [[nodiscard]] Decision authorize_profile(const Caller& caller, const Runtime& runtime);
 /// Whether the profile may contain functions of the kernel.

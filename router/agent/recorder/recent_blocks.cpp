@@ -1,0 +1,230 @@
+#include "router/agent/recorder/recent_blocks.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include <zstd.h>
+
+namespace farport::router {
+namespace {
+
+using nettrace::BlockKind;
+using nettrace::BytesView;
+
+/// A run ends when it has this many bytes. Compression gains from long runs, and memory from short ones: they
+/// are dropped as a whole.
+constexpr std::size_t kRunBytes = 64 * 1024;
+/// Runtimes write blocks of about 100 KiB.
+constexpr std::size_t kMaxFrameBytes = std::size_t{1} << 20;
+/// The part of the limit that definitions may take, and that stacks without a sequence point may take.
+constexpr std::size_t kMaxPart = 4;
+constexpr int kCompressionLevel = 3;
+/// Tags ("Objects").
+constexpr auto kNull = std::byte{1};
+constexpr auto kEndObject = std::byte{6};
+
+void append(std::vector<std::byte>& to, BytesView bytes) {
+  to.insert(to.end(), bytes.begin(), bytes.end());
+}
+
+void append_size(std::vector<std::byte>& to, std::size_t size) {
+  const auto number = static_cast<std::uint32_t>(size);
+  append(to, std::as_bytes(std::span(&number, 1)));
+}
+
+/// Appends a block without its padding.
+void append_block(std::vector<std::byte>& to, const nettrace::Frame& frame, BytesView bytes) {
+  append_size(to, frame.head_size);
+  append_size(to, frame.content_size);
+  append(to, bytes.first(frame.head_size));
+  append(to, bytes.subspan(frame.content_begin, frame.content_size));
+}
+
+BytesView take_bytes(BytesView& from, std::size_t size) {
+  const BytesView taken = from.first(size);
+  from = from.subspan(size);
+  return taken;
+}
+
+std::size_t take_size(BytesView& from) {
+  std::uint32_t number = 0;
+  std::memcpy(&number, take_bytes(from, sizeof(number)).data(), sizeof(number));
+  return number;
+}
+
+void compress(BlockRun& run) {
+  std::vector<std::byte> into(ZSTD_compressBound(run.blocks.size()));
+  const std::size_t size =
+      ZSTD_compress(into.data(), into.size(), run.blocks.data(), run.blocks.size(), kCompressionLevel);
+  if (ZSTD_isError(size) == 0 && size < run.blocks.size()) {
+    run.plain_size = run.blocks.size();
+    into.resize(size);
+    run.blocks = std::move(into);
+  }
+  run.blocks.shrink_to_fit();
+  run.stacks.shrink_to_fit();
+}
+
+/// The blocks of the run, as they were before compression.
+std::vector<std::byte> blocks_of(const BlockRun& run) {
+  if (run.plain_size == 0) return run.blocks;
+  std::vector<std::byte> plain(run.plain_size);
+  // It can't fail: nobody else has touched the bytes.
+  std::ignore = ZSTD_decompress(plain.data(), plain.size(), run.blocks.data(), run.blocks.size());
+  return plain;
+}
+
+/// Goes on with the stacks of a later run: its first events need what has come since the last sequence point.
+void pass_run(std::vector<std::byte>& stacks, const BlockRun& run) {
+  if (run.has_sequence_point) stacks.clear();
+  append(stacks, run.stacks);
+}
+
+std::shared_ptr<const BlockRun> plain_run(std::vector<std::byte> blocks) {
+  BlockRun run;
+  run.blocks = std::move(blocks);
+  return std::make_shared<const BlockRun>(std::move(run));
+}
+
+}  // namespace
+
+std::vector<std::byte> RecentFile::next() {
+  std::vector<std::byte> piece = std::exchange(preamble_, {});
+  while (piece.empty() && !runs_.empty()) {
+    const std::vector<std::byte> blocks = blocks_of(*runs_.front());
+    runs_.pop_front();
+    for (BytesView rest = blocks; !rest.empty();) {
+      const std::size_t head_size = take_size(rest);
+      const std::size_t content_size = take_size(rest);
+      append(piece, take_bytes(rest, head_size));
+      piece.resize(piece.size() + nettrace::padding_at(offset_ + piece.size()));
+      append(piece, take_bytes(rest, content_size));
+      piece.push_back(kEndObject);
+    }
+  }
+  if (piece.empty() && !std::exchange(ended_, true)) piece.push_back(kNull);
+  offset_ += piece.size();
+  return piece;
+}
+
+Result<void> RecentBlocks::take(BytesView bytes, Clock::time_point now) {
+  if (failed_) return tl::unexpected(*failed_);
+  append(pending_, bytes);
+  BytesView rest = pending_;
+  Result<void> taken;
+  while (taken && !rest.empty()) {
+    if (!frame_) taken = find_frame(rest);
+    if (!taken || !frame_ || frame_->size > rest.size()) break;
+    const nettrace::Frame frame = *std::exchange(frame_, std::nullopt);
+    taken = take_frame(frame, rest, now);
+    rest = rest.subspan(frame.size);
+    offset_ += frame.size;
+  }
+  if (!taken) {
+    failed_ = taken.error();
+    rest = {};
+  }
+  // A copy, so that the memory of a large block goes with it.
+  pending_ = std::vector<std::byte>(rest.begin(), rest.end());
+  trim();
+  return taken;
+}
+
+Result<void> RecentBlocks::find_frame(BytesView begin) {
+  ASSIGN_OR_RETURN(const auto peek, framing_.look(begin, offset_));
+  if (peek.takes > kMaxFrameBytes)
+    return nettrace::fail_at(offset_, "a block is larger than any that a runtime writes");
+  frame_ = peek.frame;
+  return {};
+}
+
+Result<void> RecentBlocks::take_frame(const nettrace::Frame& frame, BytesView bytes, Clock::time_point now) {
+  if (framing_.format() == 6)
+    return nettrace::fail_at(offset_, "it has format 6, and only 4 and 5 can be kept");
+  switch (frame.kind) {
+    case BlockKind::metadata:
+      append_block(definitions_, frame, bytes);
+      if (definitions_.size() <= limit_ / kMaxPart) return {};
+      return nettrace::fail_at(offset_, "its definitions of events take too much memory");
+    case BlockKind::events:
+    case BlockKind::stacks:
+    case BlockKind::sequence_point:
+      add(frame, bytes, now);
+      if (stacks_.size() + open_.stacks.size() <= limit_ / kMaxPart) return {};
+      return nettrace::fail_at(offset_, "its stacks take too much memory");
+    case BlockKind::end:
+      return {};
+    default:
+      // The preamble, the Trace object and the tag behind it. Later on tags behind blocks, which next()
+      // writes.
+      if (offset_ == preamble_.size()) append(preamble_, bytes.first(frame.size));
+      return {};
+  }
+}
+
+void RecentBlocks::add(const nettrace::Frame& frame, BytesView bytes, Clock::time_point now) {
+  const bool is_full = open_.blocks.size() >= kRunBytes || now - open_.begun >= kRunTime;
+  if (is_full) end_run();
+  if (open_.blocks.empty()) open_.begun = now;
+  open_.ended = now;
+  append_block(open_.blocks, frame, bytes);
+  if (frame.kind == BlockKind::stacks) append_block(open_.stacks, frame, bytes);
+  if (frame.kind != BlockKind::sequence_point) return;
+  open_.has_sequence_point = true;
+  open_.stacks.clear();
+}
+
+void RecentBlocks::end_run() {
+  if (open_.blocks.empty()) return;
+  compress(open_);
+  runs_size_ += open_.size();
+  runs_.push_back(std::make_shared<const BlockRun>(std::exchange(open_, {})));
+}
+
+void RecentBlocks::drop_oldest() {
+  const BlockRun& oldest = *runs_.front();
+  pass_run(stacks_, oldest);
+  runs_size_ -= oldest.size();
+  runs_.pop_front();
+}
+
+void RecentBlocks::trim() {
+  while (size() > limit_ && !(runs_.empty() && open_.blocks.empty())) {
+    if (runs_.empty()) end_run();
+    drop_oldest();
+  }
+}
+
+void RecentBlocks::set_limit(std::size_t limit) {
+  limit_ = limit;
+  trim();
+}
+
+std::size_t RecentBlocks::size() const {
+  return preamble_.size() + definitions_.size() + stacks_.size() + runs_size_ + open_.size() +
+         pending_.size();
+}
+
+std::optional<RecentFile> RecentBlocks::file(Clock::time_point since) const {
+  RecentFile file;
+  std::vector<std::byte> stacks = stacks_;
+  for (const auto& run : runs_) {
+    if (run->ended >= since || !file.runs_.empty()) {
+      file.runs_.push_back(run);
+    } else {
+      pass_run(stacks, *run);
+    }
+  }
+  if (!open_.blocks.empty()) file.runs_.push_back(std::make_shared<const BlockRun>(open_));
+  if (file.runs_.empty()) return std::nullopt;
+  file.begun_ = file.runs_.front()->begun;
+  file.runs_.push_front(plain_run(std::move(stacks)));
+  file.runs_.push_front(plain_run(definitions_));
+  file.preamble_ = preamble_;
+  return file;
+}
+
+}  // namespace farport::router

@@ -1,0 +1,102 @@
+// RecentBlocks: the last part of a nettrace stream, kept block by block. No event is read.
+//
+// Microsoft's document NetTraceFormat_v5.md, in PerfView's repository, describes the blocks (formats 4 and
+// 5).
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/error.hpp"
+#include "nettrace/framing.hpp"
+
+namespace farport::router {
+
+/// Some consecutive blocks of a stream.
+struct BlockRun {
+  using Clock = std::chrono::steady_clock;
+
+  Clock::time_point begun;  ///< When the first block came.
+  Clock::time_point ended;  ///< When the last one came.
+  /// The blocks, each behind the sizes of its head and its content, without the padding that depends on its
+  /// position in the stream. Compressed if `plain_size` is set.
+  std::vector<std::byte> blocks;
+  std::size_t plain_size = 0;  ///< Before compression; 0 if they are not compressed.
+  bool has_sequence_point = false;
+  std::vector<std::byte> stacks;  ///< A copy of the StackBlocks since the last sequence point in `blocks`.
+
+  [[nodiscard]] std::size_t size() const { return blocks.size() + stacks.size(); }
+};
+
+/// A whole nettrace file of kept blocks, made piece by piece. It holds the blocks, whatever becomes of the
+/// RecentBlocks that they are from.
+class RecentFile {
+ public:
+  /// When the oldest events in it came.
+  [[nodiscard]] BlockRun::Clock::time_point begun() const { return begun_; }
+  /// The file's next bytes; nothing after its end.
+  [[nodiscard]] std::vector<std::byte> next();
+
+ private:
+  friend class RecentBlocks;
+
+  BlockRun::Clock::time_point begun_;
+  std::vector<std::byte> preamble_;
+  std::deque<std::shared_ptr<const BlockRun>> runs_;
+  std::uint64_t offset_ = 0;
+  bool ended_ = false;
+};
+
+/// Keeps what a runtime has written last, within a limit of memory. A runtime may write anything: no more
+/// than its own blocks is lost by that.
+class RecentBlocks {
+ public:
+  using Clock = BlockRun::Clock;
+
+  /// `limit`: bytes of memory.
+  explicit RecentBlocks(std::size_t limit) : limit_(limit) {}
+
+  /// Takes the stream's next bytes, which came at `now`. Fails for what is no stream of format 4 or 5, and
+  /// for one whose definitions or stacks take too much. After that it takes no more; the blocks before it
+  /// stay.
+  [[nodiscard]] Result<void> take(nettrace::BytesView bytes, Clock::time_point now);
+  /// Changes the limit. The oldest blocks go where it is exceeded.
+  void set_limit(std::size_t limit);
+
+  /// The memory of all blocks, in bytes.
+  [[nodiscard]] std::size_t size() const;
+  /// A file of what came since `since`, and up to kRunTime more; nothing if no event has come.
+  [[nodiscard]] std::optional<RecentFile> file(Clock::time_point since) const;
+
+  /// The longest time between the first and the last block of a run; the next block ends it.
+  static constexpr std::chrono::seconds kRunTime{5};
+
+ private:
+  [[nodiscard]] Result<void> find_frame(nettrace::BytesView begin);
+  [[nodiscard]] Result<void> take_frame(const nettrace::Frame& frame, nettrace::BytesView bytes,
+                                        Clock::time_point now);
+  void add(const nettrace::Frame& frame, nettrace::BytesView bytes, Clock::time_point now);
+  void end_run();
+  void drop_oldest();
+  void trim();
+
+  std::size_t limit_;
+  nettrace::Framing framing_;
+  std::uint64_t offset_ = 0;              ///< Position of the awaited frame in the stream.
+  std::optional<nettrace::Frame> frame_;  ///< That frame, once it is known.
+  std::vector<std::byte> pending_;        ///< Its bytes so far.
+  std::vector<std::byte> preamble_;     ///< What stands before the first block: the Trace object is its end.
+  std::vector<std::byte> definitions_;  ///< All MetadataBlocks: any later event may need them.
+  std::vector<std::byte> stacks_;       ///< The StackBlocks that the events of the first run may need.
+  std::deque<std::shared_ptr<const BlockRun>> runs_;
+  std::size_t runs_size_ = 0;
+  BlockRun open_;  ///< The newest run, which still grows.
+  std::optional<Error> failed_;
+};
+
+}  // namespace farport::router

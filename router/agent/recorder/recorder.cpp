@@ -1,0 +1,105 @@
+#include "router/agent/recorder/recorder.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "router/helpers/helper_process.hpp"
+#include "router/recordings/recordings.hpp"
+#include "transport/share.hpp"
+#include "transport/timer.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::IoStatus;
+using transport::Task;
+
+constexpr transport::Milliseconds kUntilNextSession{30'000};
+constexpr transport::Milliseconds kEndLimit{3'000};
+constexpr std::size_t kPieceBytes = 16 * 1024;
+/// With less than this a runtime's definitions would hardly leave room for events.
+constexpr std::uint64_t kMinRuntimeBytes = std::uint64_t{512} << 10;
+constexpr std::uint64_t kMaxRecorded = 100;
+
+}  // namespace
+
+RuntimeRecorder::RuntimeRecorder(transport::Loop& loop, Registry& registry, const Log& log,
+                                 std::function<std::size_t()> limit, Runtime runtime)
+    : loop_(loop),
+      registry_(registry),
+      log_(log),
+      limit_(std::move(limit)),
+      runtime_(std::move(runtime)),
+      blocks_(0),
+      tasks_(loop) {
+  tasks_.spawn(run());
+}
+
+Task<void> RuntimeRecorder::run() {
+  for (;;) {
+    const Result<void> recorded = co_await record();
+    session_.reset();
+    if (!recorded) log_->warn("{}; retrying", recorded.error().message());
+    co_await transport::sleep(loop_, kUntilNextSession);
+  }
+}
+
+Task<Result<void>> RuntimeRecorder::record() {
+  CO_ASSIGN_OR_RETURN(const auto session,
+                      co_await begin_own_session(registry_, runtime_, "keep the last minutes of",
+                                                 wanted_recent(runtime_.version)));
+  session_ = session.id;
+  blocks_ = RecentBlocks(limit_());
+  auto taken = co_await take_all(*session.stream);
+  co_return taken;
+}
+
+Task<Result<void>> RuntimeRecorder::take_all(transport::FdStream& from) {
+  std::vector<std::byte> piece(kPieceBytes);
+  transport::TurnBudget budget(loop_);  // The runtime may be fast enough to keep the loop busy.
+  for (;;) {
+    const transport::Io got = co_await from.read(piece);
+    if (got.status == IoStatus::end) co_return Result<void>();
+    if (got.status == IoStatus::failed)
+      co_return fail("keep the last minutes of", runtime_.name, from.error().why);
+    blocks_.set_limit(limit_());
+    const auto taken = blocks_.take(std::span(piece).first(got.bytes), RecentBlocks::Clock::now());
+    if (!taken) co_return fail("keep the last minutes of", runtime_.name, taken.error().why);
+    co_await budget.yield_if_used_up();
+  }
+}
+
+Task<void> RuntimeRecorder::end() {
+  // Reading goes on meanwhile, since the session must end before its connection does.
+  if (session_) co_await stop_own_session(registry_, runtime_.id, *std::exchange(session_, std::nullopt));
+  tasks_.clear();
+}
+
+Recorder::Recorder(transport::Loop& loop, Registry& registry, Log log, RecorderSettings settings)
+    : log_(std::move(log)),
+      settings_(settings),
+      total_(std::max(memory_for_helpers(), kMinRuntimeBytes)),
+      kept_(loop, registry, log_, std::min(total_ / kMinRuntimeBytes, kMaxRecorded), "the recorder",
+            [this, &loop, &registry](const Runtime& runtime) {
+              return std::make_unique<RuntimeRecorder>(
+                  loop, registry, log_, [this] { return limit(); }, runtime);
+            }) {}
+
+std::size_t Recorder::limit() const {
+  const std::uint64_t runtimes = std::max<std::uint64_t>(kept_.all().size(), 1);
+  return std::min(settings_.runtime_bytes, total_ / runtimes);
+}
+
+Task<void> Recorder::end() {
+  return kept_.end(kEndLimit);
+}
+
+std::optional<RecentFile> Recorder::file(const std::string& runtime_id, Clock::time_point since) const {
+  const auto kept = kept_.all().find(runtime_id);
+  if (kept == kept_.all().end()) return std::nullopt;
+  return kept->second->blocks().file(since);
+}
+
+}  // namespace farport::router

@@ -1,0 +1,186 @@
+"""`farport serve --recorder` and `farport recent`: what happened before somebody looked."""
+
+import os
+import time
+
+from harness import needs, traces, wait
+from harness.agent import ALLOW_TOOLS
+from harness.api import Api
+from harness.audit import Audit
+from harness.case import Case, main
+from harness.watched import Watched
+
+LOGGING = "Microsoft-Extensions-Logging"
+EXCEPTION_THROWN = "80"
+COLLECTION_BEGINS = "1"
+
+
+class Recording:
+    def recent(self, *arguments, pair=None, agent=None):
+        """Gets a recording, and returns how the command ended, and the file."""
+        file = os.path.join(self.lab.new_directory(self.lab.near, "recent"), "before.nettrace")
+        done = self.lab.near.run(needs.farport(), "recent", (agent or self.agent).remote, *(pair or self.lab.tools_pair).flags(),
+                                 "-o", file, *arguments)
+        return done, file
+
+    def read(self, *arguments, **options):
+        """A recording as the project's reader sees it: a whole one."""
+        done, file = self.recent(*arguments, **options)
+        self.assert_ok(done)
+        reading = traces.ours(self.lab.near, file)
+        self.assertEqual(reading.totals["whole"], "yes")
+        return reading
+
+    def wait_for(self, text, *arguments):
+        """Until a recording holds a text of the application's."""
+        def holds():
+            done, file = self.recent(*arguments)
+            if done.code != 0:
+                return False
+            with open(file, "rb") as opened:
+                return text.encode("utf-16-le") in opened.read()
+        wait.until(holds, self.agent.log, 60)
+
+
+class Recorder(Recording, Case):
+    @classmethod
+    def prepare(cls):
+        cls.application = cls.share(Watched(cls.lab))
+        cls.audit = os.path.join(cls.lab.directory, "audit.jsonl")
+        configuration = os.path.join(cls.lab.new_directory(cls.lab.far, "agent"), "farport.toml")
+        with open(configuration, "w", encoding="utf-8") as file:
+            file.write('[recorder]\nkeep = true\n[roles.lister]\ncommands = ["ProcessInfo*"]\n'
+                       '[allow]\ncn = ["tools=observer", "lister=lister"]\n')
+        cls.agent = cls.share(cls.lab.agent("--config", configuration, "--audit", cls.audit, allow=()))
+        cls.agent.wait_for(cls.application)
+
+    def setUp(self):
+        wait.until(lambda: self.recent()[0].code == 0, self.agent.log, 30)
+
+    def test_what_happened_before(self):
+        for number in range(5):
+            self.application.get("/throw", message=f"lost {number}")
+        self.application.get("/log", message="before the fall", level="Warning", category="Orders.Stock")
+        self.application.get("/log", message="a whisper", level="Information", category="Orders.Stock")
+        self.wait_for("before the fall")
+        reading = self.read()
+        thrown = [event for event in reading.of(traces.RUNTIME) if event[1] == EXCEPTION_THROWN]
+        self.assertGreaterEqual(len(thrown), 5)
+        # Their stacks came too.
+        self.assertTrue(all(event[9] for event in thrown))
+        self.assertTrue(reading.of("System.Runtime"))
+        logs = "".join(str(event) for event in reading.of(LOGGING))
+        self.assertIn(traces.hex_of("before the fall"), logs)
+        self.assertNotIn(traces.hex_of("a whisper"), logs)
+
+    def test_microsofts_reader_sees_the_same(self):
+        self.application.get("/throw", message="seen by both")
+        self.wait_for("seen by both")
+        done, file = self.recent()
+        self.assert_ok(done)
+        self.assertIn("the last ", done.stderr)
+        ours, theirs = traces.ours(self.lab.near, file), traces.theirs(self.tools, file)
+        for mine, other in traces.pairs(ours, theirs):
+            self.assertEqual(mine, other)
+        self.assertEqual(len(ours.events), len(theirs.events))
+        self.assertEqual(ours.totals["dropped"], theirs.totals["dropped"])
+
+    def test_the_last_seconds_alone(self):
+        self.application.get("/throw", message="long ago")
+        self.wait_for("long ago")
+        # What is kept has pieces of five seconds.
+        time.sleep(12)
+        self.application.get("/throw", message="just now")
+        self.wait_for("just now", "--last", "3s")
+        done, file = self.recent("--last", "3s")
+        self.assert_ok(done)
+        with open(file, "rb") as opened:
+            self.assertNotIn("long ago".encode("utf-16-le"), opened.read())
+
+    def test_an_application_that_is_stopped(self):
+        self.application.get("/throw", message="the last words")
+        self.wait_for("the last words")
+        self.application.process.freeze()
+        self.addCleanup(self.application.process.thaw)
+        _, file = self.recent()
+        with open(file, "rb") as opened:
+            self.assertIn("the last words".encode("utf-16-le"), opened.read())
+
+    def test_beside_other_tools(self):
+        self.application.get("/count", by=3)
+        done = self.lab.near.run(needs.farport(), "counters", self.agent.remote, *self.lab.tools_pair.flags(), "--counters",
+                                 "Watched.Meter", "--format", "json", "--duration", "4s")
+        self.assertIn("watched.total", self.assert_ok(done).stdout)
+        trace = os.path.join(self.lab.new_directory(self.lab.near, "trace"), "now.nettrace")
+        self.assert_ok(self.tools.farport_run(needs.dotnet_trace(), "collect", "--diagnostic-port", self.agent.remote, "--duration",
+                                              "00:00:03", "-o", trace))
+        self.application.get("/throw", message="and still there")
+        self.wait_for("and still there")
+
+    def test_who_may_not_record_may_not_see_what_was_recorded(self):
+        done, file = self.recent(pair=self.lab.authority.client("lister"))
+        self.assertEqual(done.code, 1, done.described)
+        self.assertIn("CollectTracing2", done.stderr)
+        self.assertFalse(os.path.exists(file))
+        last = Audit(self.audit).wait_for(audit="recent", decision="refused")
+        self.assertIn("lister", str(last))
+
+    def test_what_is_wrong_is_said(self):
+        page = self.lab.near.run(needs.farport(), "recent", self.agent.remote, *self.lab.tools_pair.flags(), "-o", "x.html")
+        self.assertEqual(page.code, 2, page.described)
+        self.assertIn("use .nettrace", page.stderr)
+        done, file = self.recent()
+        again = self.lab.near.run(needs.farport(), "recent", self.agent.remote, *self.lab.tools_pair.flags(), "-o", file)
+        self.assertEqual(again.code, 1, again.described)
+        self.assertIn("exists", again.stderr)
+        self.assert_ok(done)
+        for seconds in ("0", "x", "1000000"):
+            answer = Api(self.lab).request(f"/v1/runtimes/{self.agent.runtimes()[0]['id']}/recent?seconds={seconds}", "-X", "POST")
+            self.assertEqual(answer.status, 400, answer)
+
+
+class Ends(Recording, Case):
+    @classmethod
+    def prepare(cls):
+        cls.application = cls.share(Watched(cls.lab))
+
+    def test_an_agent_that_is_killed_begins_anew(self):
+        for _ in range(3):
+            self.agent = self.lab.agent("--recorder", allow=ALLOW_TOOLS)
+            self.agent.wait_for(self.application)
+            self.application.get("/throw", message="once more")
+            wait.until(lambda: self.recent()[0].code == 0, self.agent.log, 30)
+            self.agent.process.kill()
+        self.assertEqual(self.application.get("/tick"), "0")
+
+    def test_an_agent_without_a_recorder_says_so(self):
+        self.agent = self.lab.agent(allow=ALLOW_TOOLS)
+        self.agent.wait_for(self.application)
+        done, _ = self.recent()
+        self.assertEqual(done.code, 1, done.described)
+        self.assertIn("--recorder", done.stderr)
+        self.agent.stop()
+
+
+class Runtimes(Recording, Case):
+    def check(self, framework):
+        application = self.lab.far.start(needs.talkative(framework), "600")
+        application.wait_for_output("talking")
+        self.addCleanup(application.kill)
+        self.agent = self.lab.agent("--recorder", allow=ALLOW_TOOLS)
+        self.addCleanup(self.agent.stop)
+
+        def told():
+            done, file = self.recent()
+            return {event[1] for event in traces.ours(self.lab.near, file).of(traces.RUNTIME)} if done.code == 0 else set()
+        wait.until(lambda: told() >= {EXCEPTION_THROWN, COLLECTION_BEGINS}, self.agent.log, 60)
+
+    def test_net_9(self):
+        self.check("net9.0")
+
+    def test_net_8(self):
+        self.check("net8.0")
+
+
+if __name__ == "__main__":
+    main()
