@@ -9,6 +9,7 @@ import ipaddress
 import json
 import re
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -133,6 +134,8 @@ def record_meters(build: Path, work: Path, dotnet: Dotnet) -> Path:
 
 def measured(build: Path, work: Path, size: int, meters: Path | None) -> dict:
     with ExitStack() as stack:
+        # Last of all: the next agents need the addresses, and the kernel ends these after their unshare(1).
+        stack.callback(wait_until, lambda: listening() == 0, "the end of all agents", 60, 0.2)
         fleet = Fleet(stack, build, work, size, meters)
         found = {"agents": size}
         found["ps_s"], found["ps_rows"] = fleet.timed("ps")
@@ -152,6 +155,8 @@ def main() -> int:
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     results = {}
+    # So that no agents are left behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with tempfile.TemporaryDirectory(prefix="farport-fleet-") as name:
         work = Path(name)
         make_certificates(options.build / "farport", work / "ca")

@@ -48,17 +48,16 @@ class Work:
             peer.stop()
 
     def after(self, work: Callable[[FarportFound], None]) -> float:
-        """A minute after. A mirror stays connected until a second before, since it shares pages with the agent."""
+        """A minute after the work and the end of its mirror, with which the agent shares pages."""
         peer = FarportFound(self.setting(), self.search)
         try:
             peer.start_agent()
             peer.sockets.mkdir(mode=0o700, exist_ok=True)
             peer.start_mirror()
             work(peer)
-            time.sleep(AFTER_SECONDS)
             peer.mirror.terminate()
             peer.mirror.wait()
-            time.sleep(1)
+            time.sleep(AFTER_SECONDS)
             return measure.pss_mib(peer.agent.pid)
         finally:
             peer.stop()
