@@ -119,7 +119,7 @@ struct AgentSettings {
   auth::LimitSettings limits;
   SessionOptions session;
   std::optional<AppMetricsSettings> app_metrics;  ///< If empty, the metrics of applications are not kept.
-  std::optional<RecorderSettings> recorder;       ///< If empty, nothing is recorded before somebody looks.
+  std::optional<RecorderSettings> recorder;       ///< If empty, there is no recorder.
   std::shared_ptr<const SamplerProcess> sampler;  ///< May be null: there are no profiles then.
   std::shared_ptr<const ReaderProcess> readers;   ///< May be null: there are no recordings over HTTP then.
   transport::Milliseconds drain_limit{10'000};    ///< How long running work may go on after stop().

@@ -2,7 +2,6 @@
 // each runtime that runs.
 #pragma once
 
-#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
