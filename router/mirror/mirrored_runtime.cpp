@@ -67,7 +67,10 @@ Task<Result<void>> RuntimeConnections::join(transport::FdStream& tool, std::opti
 }
 
 Task<Result<void>> RuntimeConnections::join_runtime(transport::FdStream& tool, FirstMessage first) {
-  if (first.command() == ipc::kStopTracing) ++stops_;
+  if (first.command() == ipc::kStopTracing) {
+    ++stops_;
+    stops_in_ = sessions_.session();
+  }
   const std::uint64_t stops_before = stops_;
   ResumableRequest request(sessions_, "/v1/runtimes/" + runtime_.id + "/ipc",
                            accepted_encodings(sessions_.options()));
@@ -100,8 +103,9 @@ Task<Result<void>> RuntimeConnections::join_runtime(transport::FdStream& tool, F
   // Only a tool that is still connected misses anything.
   if (outcome.broken && !tool.peer_gone()) note_cut_off(first.command(), outcome.broken->message());
   // A stopping agent makes the runtime end its sessions in good order, which the tool takes for its own
-  // request.
-  if (outcome.runtime_ended && ipc::is_collect_tracing(first.command()) && stops_ == stops_before &&
+  // request. dotnet-trace may even ask to stop what has just ended, but too late for the stopping agent.
+  const bool tool_stopped = stops_ != stops_before && request.was_carried_by(stops_in_.lock().get());
+  if (outcome.runtime_ended && ipc::is_collect_tracing(first.command()) && !tool_stopped &&
       request.agent_stopped()) {
     note_cut_off(first.command(), "the agent at " + sessions_.address() + " was stopped");
   }

@@ -71,8 +71,9 @@ class RuntimeConnections {
   const Runtime& runtime_;
   SessionManager& sessions_;
   std::optional<DumpProgress> dump_;
-  std::uint64_t stops_ = 0;           ///< StopTracing commands so far.
-  std::uint64_t dump_logged_ms_ = 0;  ///< When its progress was last logged.
+  std::uint64_t stops_ = 0;               ///< StopTracing commands so far.
+  std::weak_ptr<AgentSession> stops_in_;  ///< The session in use when the last of them came.
+  std::uint64_t dump_logged_ms_ = 0;      ///< When its progress was last logged.
   transport::TaskSet tasks_;
 };
 

@@ -30,6 +30,10 @@ class ResumableRequest {
   [[nodiscard]] bool agent_stopped() const {
     return last_session_ != nullptr && last_session_ != sessions_.session();
   }
+  /// Whether `session` is the one that carried it last.
+  [[nodiscard]] bool was_carried_by(const AgentSession* session) const {
+    return session != nullptr && last_session_.get() == session;
+  }
 
  private:
   /// The outcome of one attempt to get the answer in a session.

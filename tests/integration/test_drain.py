@@ -7,7 +7,7 @@ import signal
 from harness import ipc, needs, sockets, wait
 from harness.breaking import QUICK_PINGS
 from harness.case import Case, main
-from harness.exchange import Exchange
+from harness.exchange import HEAD_BYTES, Exchange, ask, read_exactly
 from harness.scripted import ScriptedRuntime
 
 # Longer than any of the tests, so that only what is meant to ends it.
@@ -76,6 +76,25 @@ class Drain(Case):
         self.runtime.stopped.clear()
         error = exchange.at_tool.ended()
         self.assertEqual(getattr(error, "errno", None), errno.ECONNRESET)
+
+    def test_a_tool_that_stops_what_the_agent_has_just_stopped_was_cut_off(self):
+        agent, mirror, path = self.start(SHORT)
+        number = 77
+        with ask(path) as tool:
+            asked = self.runtime.next()
+            asked.begin_session(number)
+            read_exactly(tool, HEAD_BYTES)
+            agent.process.send(signal.SIGTERM)
+            wait.until(lambda: number in self.runtime.stopped, lambda: f"it is stopped\n{agent.process.output()}")
+            self.runtime.stopped.clear()
+            asked.connection.close()
+            self.assertEqual(sockets.read_to_end(tool), b"")
+            # As dotnet-trace does now and then, before it closes its connection.
+            with sockets.connect(path) as stopping:
+                stopping.sendall(ipc.stop_session(number))
+                wait.until(lambda: mirror.rows()[0]["connections"] > 1, lambda: f"it has come\n{mirror.process.output()}")
+        mirror.process.wait_for_output(f"was cut off: the agent at {agent.remote} was stopped")
+        self.assert_ends(agent)
 
     def test_a_second_signal_stops_at_once(self):
         for second in (signal.SIGTERM, signal.SIGINT):

@@ -8,6 +8,7 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 
 from harness import needs, proc, wait
 
@@ -109,10 +110,19 @@ class Podman:
         listed = [line.split(maxsplit=1) for line in done.stdout.splitlines()]
         return [name for is_in, name in listed if is_in == state]
 
+    def _remove_all(self):
+        """podman gives up on a container that ends by itself while it is being removed. It says which one."""
+        try:
+            self.run("rm", "--force", "--all", "--time", "0")
+        except AssertionError as why:
+            print(f"again: {why}", file=sys.stderr)
+            return False
+        return True
+
     def close(self):
         """Ends and removes all containers."""
         self.run("pod", "rm", "--force", "--all", "--time", "0")
-        self.run("rm", "--force", "--all", "--time", "0")
+        wait.until(self._remove_all, "all containers of podman are removed", 60)
         os.kill(self.pid, signal.SIGKILL)
         self._place.wait(10)
         # What podman leaves of its cgroups: those that are empty.
