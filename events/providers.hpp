@@ -14,6 +14,7 @@ inline constexpr const char* kCountersProvider = "System.Runtime";
 
 /// The values of EventLevel.
 inline constexpr std::uint32_t kErrorLevel = 2;
+inline constexpr std::uint32_t kWarningLevel = 3;
 inline constexpr std::uint32_t kInformationalLevel = 4;
 inline constexpr std::uint32_t kVerboseLevel = 5;
 

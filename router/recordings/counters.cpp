@@ -32,15 +32,6 @@ bool is_name(std::string_view text) {
   return !text.empty() && text.find_first_of("[];,\"=\\") == std::string_view::npos;
 }
 
-ipc::Provider event_source(const std::string& name, std::chrono::milliseconds interval) {
-  ipc::Provider provider;
-  provider.name = name;
-  provider.level = events::kInformationalLevel;
-  provider.filter =
-      fmt::format("EventCounterIntervalSec={}", std::chrono::duration<double>(interval).count());
-  return provider;
-}
-
 /// The filter for the provider of meters.
 std::string meter_filter(std::string_view meters, const CounterLimits& limits) {
   return fmt::format(
@@ -146,7 +137,7 @@ ipc::CollectTracing CounterSelection::wanted(std::string_view version, const Cou
     }
     const bool is_meter_only =
         source.meter && source.name == kRuntimeMeter && major_of(version) >= kFirstWithMeters;
-    if (!is_meter_only) wanted.providers.push_back(event_source(source.name, limits.interval));
+    if (!is_meter_only) wanted.providers.push_back(event_counters(source.name, limits.interval));
   }
   if (meters.empty()) return wanted;
   ipc::Provider provider;

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "base/text.hpp"
 #include "events/logs.hpp"
@@ -41,12 +44,11 @@ constexpr std::uint64_t kSampleKeywords = 0xF00000000000;
 constexpr std::uint64_t kJsonMessages = 0x8;
 /// Its keyword for entries as formatted text.
 constexpr std::uint64_t kFormattedMessages = 0x4;
-/// The value of EventLevel.
-constexpr std::uint32_t kWarningLevel = 3;
 constexpr std::string_view kUsualLevel = "Information";
 /// Each thread that writes takes 100 KiB of it until the next flush, and a reader may be slow for some
 /// seconds.
 constexpr std::uint32_t kRecentBufferMb = 64;
+constexpr std::chrono::seconds kRecentCounters{1};
 /// From this version on, events may be left out by their ids.
 constexpr int kFirstWithEventFilter = 10;
 /// Warnings and above. Even then each request's scope is written; level 6 switches off the two categories
@@ -88,6 +90,15 @@ Result<std::string> filter_spec(std::string_view category, std::string_view othe
 
 }  // namespace
 
+ipc::Provider event_counters(std::string name, std::chrono::milliseconds interval) {
+  ipc::Provider provider;
+  provider.name = std::move(name);
+  provider.level = events::kInformationalLevel;
+  provider.filter =
+      fmt::format("EventCounterIntervalSec={}", std::chrono::duration<double>(interval).count());
+  return provider;
+}
+
 ipc::CollectTracing wanted_exceptions() {
   return wanted_of(events::kRuntimeProvider, events::kExceptionKeyword, events::kErrorLevel);
 }
@@ -114,15 +125,11 @@ ipc::CollectTracing wanted_recent(std::string_view version) {
     wanted.version = ipc::kCollectTracing5;
     wanted.providers.front().event_filter.event_ids = {events::kWorkerThreadWait};
   }
-  ipc::Provider counters;
-  counters.name = events::kCountersProvider;
-  counters.level = events::kInformationalLevel;
-  counters.filter = "EventCounterIntervalSec=1";
-  wanted.providers.push_back(std::move(counters));
+  wanted.providers.push_back(event_counters(events::kCountersProvider, kRecentCounters));
   ipc::Provider logs;
   logs.name = events::kLoggingProvider;
   logs.keywords = kFormattedMessages;
-  logs.level = kWarningLevel;
+  logs.level = events::kWarningLevel;
   logs.filter = kWarnings;
   wanted.providers.push_back(std::move(logs));
   return wanted;

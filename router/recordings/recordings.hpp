@@ -20,6 +20,9 @@ namespace farport::router {
 [[nodiscard]] std::vector<std::string> split_list(std::string_view list,
                                                   const std::function<bool(char)>& inside);
 
+/// The counters of an EventSource, at this interval.
+[[nodiscard]] ipc::Provider event_counters(std::string name, std::chrono::milliseconds interval);
+
 /// Exceptions when they are thrown, with their stacks.
 [[nodiscard]] ipc::CollectTracing wanted_exceptions();
 

@@ -102,11 +102,6 @@ class ProfileRequests {
 
  private:
   Handled sample(Response& response, Route route, RuntimePtr runtime, AuditEntry& entry);
-  /// Counts a profile under way, among all and among those of its identity.
-  struct Place {
-    CountedSlot of_all;
-    CountedSlot of_identity;
-  };
   /// A sampling that has begun: its samples, and the descriptors that end it.
   struct Samples {
     Samples(transport::Loop& loop, SamplingEnds ends)
@@ -127,7 +122,7 @@ class ProfileRequests {
   /// Has a reader make a file of the samples, and sends that.
   Handled send_file(Response& response, SamplingRequest wanted, FileWanted file, RuntimePtr runtime,
                     AuditEntry& entry);
-  [[nodiscard]] tl::expected<Place, Refusal> take_place(const Caller& caller, std::uint32_t seconds);
+  [[nodiscard]] tl::expected<Places::Place, Refusal> take_place(const Caller& caller, std::uint32_t seconds);
   [[nodiscard]] tl::expected<SamplingEnds, Refusal> begin(const Runtime& runtime,
                                                           const SamplingRequest& wanted) const;
 
@@ -138,10 +133,8 @@ class ProfileRequests {
   DiagnosticConnections& connections_;
   Audit& audit_;
   Metrics& metrics_;
-  std::size_t at_once_ = 0;           ///< How many profiles may be under way.
-  std::uint64_t memory_of_each_ = 0;  ///< For the samples and symbols of one profile, in bytes.
-  std::shared_ptr<std::size_t> under_way_ = std::make_shared<std::size_t>(0);
-  std::map<std::string, std::shared_ptr<std::size_t>> under_way_of_;  ///< By identity_key().
+  std::uint64_t memory_of_each_;  ///< For the samples and symbols of one profile, in bytes.
+  Places places_;                 ///< For profiles under way.
 };
 
 /// The API's requests for what the recorder has kept.
@@ -152,7 +145,7 @@ class RecentRequests {
   using FileOf = std::function<std::optional<RecentFile>(const Runtime&, Clock::time_point)>;
 
   /// `file_of` is null if there is no recorder.
-  RecentRequests(FileOf file_of, Audit& audit) : file_of_(std::move(file_of)), audit_(audit) {}
+  RecentRequests(FileOf file_of, Audit& audit);
 
   /// POST /v1/runtimes/{id}/recent. `runtime` is the one that the route names, or why there is none.
   Handled take(Response& response, Route route, const Caller& caller,
@@ -163,8 +156,7 @@ class RecentRequests {
 
   FileOf file_of_;
   Audit& audit_;
-  /// How many answers are under way. Each holds what it sends.
-  std::shared_ptr<std::size_t> under_way_ = std::make_shared<std::size_t>(0);
+  Places places_;  ///< For answers under way. Each holds what it sends.
 };
 
 /// What GET /v1/doctor examines.

@@ -63,8 +63,8 @@ constexpr transport::Milliseconds kBeginLimit{10'000};
 constexpr std::size_t kMaxShownRefusal = 4096;
 constexpr std::size_t kSamplesPieceSize = 16 * 1024;
 
-std::string profiles(std::size_t count) {
-  return count == 1 ? "one profile" : fmt::format("{} profiles", count);
+std::size_t profiles_at_once() {
+  return std::clamp<std::size_t>(memory_for_helpers() / kMinMemory, 1, kMaxProfiles);
 }
 
 Refusal no_profile(int status, std::string why) {
@@ -177,11 +177,9 @@ ProfileRequests::ProfileRequests(transport::Loop& loop, Registry& registry,
       readers_(std::move(readers)),
       connections_(connections),
       audit_(audit),
-      metrics_(metrics) {
-  const std::uint64_t for_all = memory_for_helpers();
-  at_once_ = std::clamp<std::size_t>(for_all / kMinMemory, 1, kMaxProfiles);
-  memory_of_each_ = std::clamp(for_all / at_once_, kMinMemory, kMaxMemory);
-}
+      metrics_(metrics),
+      memory_of_each_(std::clamp(memory_for_helpers() / profiles_at_once(), kMinMemory, kMaxMemory)),
+      places_(profiles_at_once(), "takes", "profile") {}
 
 Handled ProfileRequests::take(Response& response, Route route, const Caller& caller,
                               tl::expected<RuntimePtr, Refusal> runtime) {
@@ -222,18 +220,11 @@ tl::expected<SamplingEnds, Refusal> ProfileRequests::begin(const Runtime& runtim
   return std::move(*ends);
 }
 
-tl::expected<ProfileRequests::Place, Refusal> ProfileRequests::take_place(const Caller& caller,
-                                                                          std::uint32_t seconds) {
-  std::erase_if(under_way_of_, [](const auto& each) { return *each.second == 0; });
-  auto& theirs = under_way_of_[identity_key(caller)];
-  if (theirs == nullptr) theirs = std::make_shared<std::size_t>(0);
-  const bool all = *under_way_ >= at_once_;
-  // One identity may take half of the profiles, so that others find room.
-  const std::size_t most_of_one = std::max<std::size_t>(at_once_ / 2, 1);
-  if (!all && *theirs < most_of_one) return Place{CountedSlot(under_way_), CountedSlot(theirs)};
-  Refusal many = no_profile(
-      http_status::kTooManyRequests,
-      "the agent takes " + (all ? profiles(at_once_) : profiles(most_of_one) + " for you") + " already");
+tl::expected<Places::Place, Refusal> ProfileRequests::take_place(const Caller& caller,
+                                                                 std::uint32_t seconds) {
+  auto place = places_.take(caller);
+  if (place) return std::move(*place);
+  Refusal many = no_profile(http_status::kTooManyRequests, place.error());
   many.retry_after = static_cast<int>(seconds);
   return tl::unexpected(std::move(many));
 }

@@ -15,8 +15,8 @@ namespace {
 using transport::IoStatus;
 using transport::Task;
 
-/// Answers hold what they send, and their callers may be slow.
-constexpr std::size_t kMaxUnderWay = 4;
+/// How many answers there are at once: their callers may be slow.
+constexpr std::size_t kMaxAnswers = 4;
 constexpr int kUntilRoom = 10;
 constexpr std::uint32_t kUsualSeconds = 120;
 constexpr std::uint32_t kMaxRecentSeconds = 24 * 60 * 60;
@@ -25,9 +25,8 @@ Refusal not_sent(int status, std::string why) {
   return {status, http_status::hresult_of(Cause::http(status)), std::move(why)};
 }
 
-Refusal busy() {
-  Refusal refusal = not_sent(http_status::kTooManyRequests,
-                             fmt::format("the agent sends {} recordings already", kMaxUnderWay));
+Refusal busy(std::string why) {
+  Refusal refusal = not_sent(http_status::kTooManyRequests, std::move(why));
   refusal.retry_after = kUntilRoom;
   return refusal;
 }
@@ -57,6 +56,9 @@ Task<Result<void>> send_file(RecentFile file, transport::Stream& caller, std::ui
 
 }  // namespace
 
+RecentRequests::RecentRequests(FileOf file_of, Audit& audit)
+    : file_of_(std::move(file_of)), audit_(audit), places_(kMaxAnswers, "sends", "recording") {}
+
 Handled RecentRequests::take(Response& response, Route route, const Caller& caller,
                              tl::expected<RuntimePtr, Refusal> runtime) {
   AuditEntry entry{"recent", caller};
@@ -78,8 +80,8 @@ Handled RecentRequests::send(Response& response, Route route, RuntimePtr runtime
     co_return not_sent(http_status::kBadRequest,
                        fmt::format("seconds must be a number from 1 to {}", kMaxRecentSeconds));
   entry.arguments = fmt::format(R"({{"seconds":{}}})", *seconds);
-  if (*under_way_ >= kMaxUnderWay) co_return busy();
-  const CountedSlot place(under_way_);
+  const auto place = places_.take(entry.caller);
+  if (!place) co_return busy(place.error());
   const Clock::time_point now = Clock::now();
   auto file = file_of_(*runtime, now - std::chrono::seconds(*seconds));
   if (!file)

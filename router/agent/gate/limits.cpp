@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "ipc/message.hpp"
 #include "router/wire/http_status.hpp"
 
@@ -135,6 +137,20 @@ Refusal refusal_of(const LimitExceeded& exceeded) {
           exceeded.message + ": " + std::string(exceeded.limit->key) +
               " in the agent's configuration; try again later",
           exceeded.wait.count() > 0 ? static_cast<int>(seconds) : kRetryAfterS, exceeded.wait};
+}
+
+std::string Places::full(std::size_t most, std::string_view whose) const {
+  return fmt::format("the agent {} {} {}{}{} already", verb_, most, noun_, most == 1 ? "" : "s", whose);
+}
+
+tl::expected<Places::Place, std::string> Places::take(const Caller& caller) {
+  std::erase_if(taken_by_, [](const auto& each) { return *each.second == 0; });
+  auto& theirs = taken_by_[identity_key(caller)];
+  if (theirs == nullptr) theirs = std::make_shared<std::size_t>(0);
+  if (*taken_ >= most_) return tl::unexpected(full(most_, ""));
+  const std::size_t most_of_one = std::max<std::size_t>(most_ / 2, 1);
+  if (*theirs >= most_of_one) return tl::unexpected(full(most_of_one, " for you"));
+  return Place{CountedSlot(taken_), CountedSlot(theirs)};
 }
 
 }  // namespace farport::router

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "auth/limit_settings.hpp"
 #include "router/agent/gate/gate.hpp"
@@ -62,6 +63,30 @@ class CountedSlot {
 
  private:
   std::shared_ptr<std::size_t> count_;
+};
+
+/// Places for work of a kind of which an agent does little at once. One identity may have half of them, so
+/// that others find room.
+class Places {
+ public:
+  /// `most`: how many there are. The other two complete "the agent takes 4 profiles already".
+  Places(std::size_t most, const char* verb, const char* noun) : most_(most), verb_(verb), noun_(noun) {}
+
+  struct Place {
+    CountedSlot of_all;
+    CountedSlot of_identity;
+  };
+  /// Takes a place for the identity of `caller`. Errors: all that it may have are taken; why, for a person.
+  [[nodiscard]] tl::expected<Place, std::string> take(const Caller& caller);
+
+ private:
+  [[nodiscard]] std::string full(std::size_t most, std::string_view whose) const;
+
+  std::size_t most_;
+  const char* verb_;
+  const char* noun_;
+  std::shared_ptr<std::size_t> taken_ = std::make_shared<std::size_t>(0);
+  std::map<std::string, std::shared_ptr<std::size_t>> taken_by_;  ///< By identity_key().
 };
 
 /// Counts what callers use. A caller that is refused is told which limit it reached.
