@@ -1,5 +1,6 @@
-# The flame graph's page, profile/page/, as one text in a header: its style, its scripts, and their hashes, which the
-# page's Content-Security-Policy names (CSP Level 3, section 2.3.1), so that nothing else in the page can run.
+# A page that farport writes, the folder page/ of its room, as one text in a header: its style, its scripts, and their
+# hashes, which the page's Content-Security-Policy names (CSP Level 3, section 2.3.1), so that nothing else in the page can
+# run.
 
 # base64_sha256(OUT TEXT): CMake has the hash in hexadecimal only. Three of its digits are two of base64.
 function(base64_sha256 out text)
@@ -19,28 +20,30 @@ function(base64_sha256 out text)
   set(${out} "sha256-${base64}=" PARENT_SCOPE)
 endfunction()
 
-# read_parts(OUT FILE...): the files' texts, one after the other. CMake runs again when one changes.
+# read_parts(OUT FILE...): the texts of files, which are named as seen from page/, one after the other. CMake runs again when one changes.
 function(read_parts out)
   set(all "")
   foreach(name IN LISTS ARGN)
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/page/${name})
-    file(READ page/${name} text)
+    get_filename_component(path page/${name} ABSOLUTE)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
+    file(READ ${path} text)
     string(APPEND all "${text}")
   endforeach()
   set(${out} "${all}" PARENT_SCOPE)
 endfunction()
 
-# Makes profile/page.hpp in the directory of what is generated.
-function(make_page)
-  read_parts(style page.css)
-  read_parts(script model.js graph.js controls.js)
+# make_page(ROOM STYLE FILE... SCRIPTS FILE...): makes ROOM/page.hpp in the directory of what is generated, of the files in
+# the room's folder page/.
+function(make_page room)
+  cmake_parse_arguments(PARSE_ARGV 1 page "" "" "STYLE;SCRIPTS")
+  read_parts(style ${page_STYLE})
+  read_parts(script ${page_SCRIPTS})
   string(PREPEND script "\"use strict\";\n")
   base64_sha256(style_hash "${style}")
   base64_sha256(script_hash "${script}")
-  set(profile_mark "@profile@")
-  set(profile "${profile_mark}")
+  set(data_mark "@data@")
+  set(data "${data_mark}")
   read_parts(page page.html)
   string(CONFIGURE "${page}" page @ONLY)
-  configure_file(page/page.hpp.in ${PROJECT_BINARY_DIR}/generated/profile/page.hpp @ONLY)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/page.hpp.in ${PROJECT_BINARY_DIR}/generated/${room}/page.hpp @ONLY)
 endfunction()
-make_page()

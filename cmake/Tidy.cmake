@@ -1,6 +1,6 @@
 # What scripts/tidy reads: the sources of all rooms, several rooms as one. Each check visits all that is included, so what
 # a run takes is the standard library's headers, times the number of sources.
-set(foundations base confinement ipc nettrace profile heap events auth config transport)
+set(foundations base confinement ipc nettrace profile heap events timeline auth config transport)
 set(agent wire stream certificates sockets agent_metrics agent_gate agent_runtimes agent_dumps agent_connections agent_admin
           agent_api agent)
 set(tools symbols symbol_files mirror cli)

@@ -10,7 +10,8 @@
 namespace farport::events {
 
 std::optional<LogEntry> read_log_entry(const nettrace::TraceHeader& trace, const nettrace::Event& event) {
-  if (event.definition.provider != kLoggingProvider || event.definition.name != "MessageJson")
+  const std::string& kind = event.definition.name;
+  if (event.definition.provider != kLoggingProvider || (kind != "MessageJson" && kind != "FormattedMessage"))
     return std::nullopt;
   const Fields fields(event);
   LogEntry entry;

@@ -4,7 +4,9 @@
 #include <array>
 #include <chrono>
 #include <limits>
+#include <span>
 #include <string_view>
+#include <utility>
 
 #include "base/text.hpp"
 #include "nettrace/cursor.hpp"
@@ -98,7 +100,7 @@ constexpr std::size_t kPreamble6Bytes = 20;
 constexpr std::size_t kPreamble4Bytes = kStartBytes + kSerialization.size();
 
 /// Tags ("Objects").
-constexpr auto kNull = std::byte{1};
+constexpr auto kNull = kStreamEnd;
 constexpr auto kBeginObject = std::byte{5};
 constexpr auto kEndObject = std::byte{6};
 
@@ -160,10 +162,31 @@ Result<void> check_version(const ObjectType& type, std::uint64_t offset) {
   return {};
 }
 
-}  // namespace
-
+/// Formats 4 and 5: the zero bytes between a block's size, which ends at this position in the stream, and its
+/// content.
 std::size_t padding_at(std::uint64_t offset) {
   return (kAlignment - offset % kAlignment) % kAlignment;
+}
+
+}  // namespace
+
+void append_block(std::vector<std::byte>& to, BlockKind kind, BytesView content, std::uint64_t offset) {
+  const auto append = [&to](BytesView bytes) { to.insert(to.end(), bytes.begin(), bytes.end()); };
+  const auto append_number = [&append](std::size_t value) {
+    const auto number = static_cast<std::uint32_t>(value);
+    append(std::as_bytes(std::span(&number, 1)));
+  };
+  const std::string_view name = std::ranges::find(kObjects, kind, &NamedKind::kind)->name;
+  append(std::array{kBeginObject, kBeginObject, kNull});
+  append_number(kBlockVersion);
+  append_number(kBlockVersion);
+  append_number(name.size());
+  append(std::as_bytes(std::span(name)));
+  to.push_back(kEndObject);
+  append_number(content.size());
+  to.resize(to.size() + padding_at(offset + to.size()));
+  append(content);
+  to.push_back(kEndObject);
 }
 
 Result<FramePeek> Framing::look(BytesView begin, std::uint64_t offset) {
@@ -252,6 +275,69 @@ Result<FramePeek> Framing::look_at_block(BytesView begin, std::uint64_t offset) 
   if (kind <= static_cast<std::uint32_t>(BlockKind::labels)) frame.kind = static_cast<BlockKind>(kind);
   frame.size = frame.content_begin + frame.content_size;
   return found(frame);
+}
+
+namespace {
+
+/// Capacity that the buffer keeps between frames; more is freed.
+constexpr std::size_t kKeptBytes = std::size_t{64} << 10;
+
+}  // namespace
+
+Result<void> FrameCutter::feed(BytesView bytes, const Take& take) {
+  if (error_) return tl::unexpected(*error_);
+  auto fed = feed_pieces(bytes, take);
+  if (fed) return fed;
+  error_ = fed.error();
+  pending_ = {};
+  return fed;
+}
+
+Result<void> FrameCutter::finish() const {
+  if (error_) return tl::unexpected(*error_);
+  if (!ended_) return fail_at(offset_ + pending_.size(), "it breaks off");
+  return {};
+}
+
+Result<void> FrameCutter::feed_pieces(BytesView bytes, const Take& take) {
+  while (!bytes.empty()) {
+    if (!pending_.empty()) {
+      const std::size_t more = std::min(takes_ - pending_.size(), bytes.size());
+      pending_.insert(pending_.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(more));
+      bytes = bytes.subspan(more);
+      if (pending_.size() < takes_) return {};
+    }
+    const bool in_place = pending_.empty();
+    ASSIGN_OR_RETURN(const auto taken, take_frame(in_place ? bytes : BytesView(pending_), take));
+    if (in_place && taken == 0) {
+      pending_.assign(bytes.begin(), bytes.end());
+      return {};
+    }
+    if (in_place) bytes = bytes.subspan(taken);
+    if (!in_place && taken > 0) drop_pending();
+  }
+  return {};
+}
+
+Result<std::size_t> FrameCutter::take_frame(BytesView begin, const Take& take) {
+  if (ended_) return fail_at(offset_, "there is more behind its end");
+  if (!frame_) {
+    ASSIGN_OR_RETURN(const auto glance, framing_.look(begin, offset_));
+    frame_ = glance.frame;
+    takes_ = glance.takes;
+    if (takes_ > max_frame_) return fail_at(offset_, "a block is larger than any that a runtime writes");
+  }
+  if (!frame_ || begin.size() < frame_->size) return 0;
+  const Frame frame = *std::exchange(frame_, std::nullopt);
+  ended_ = frame.kind == BlockKind::end;
+  RETURN_IF_ERROR(take(frame, begin.first(frame.size)));
+  offset_ += frame.size;
+  return frame.size;
+}
+
+void FrameCutter::drop_pending() {
+  pending_.clear();
+  if (pending_.capacity() > kKeptBytes) pending_ = {};
 }
 
 void EndWatch::take(BytesView bytes) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -49,9 +50,12 @@ struct TraceHeader {
   [[nodiscard]] std::int64_t time_of(std::int64_t ticks) const;
 };
 
-/// Formats 4 and 5: the zero bytes between a block's size, which ends at this position in the stream, and its
-/// content.
-[[nodiscard]] std::size_t padding_at(std::uint64_t offset);
+/// The end of a stream of formats 4 and 5.
+inline constexpr auto kStreamEnd = std::byte{1};
+
+/// Appends a whole block of format 4 or 5, other than the Trace object, to the end of a stream. `offset`: the
+/// position of the first byte of `to` in that stream.
+void append_block(std::vector<std::byte>& to, BlockKind kind, BytesView content, std::uint64_t offset);
 
 /// Size of the Trace object in formats 4 and 5.
 inline constexpr std::size_t kTraceObjectBytes = 48;
@@ -94,6 +98,46 @@ class Framing {
 
   std::uint32_t format_ = 0;
   bool in_object_ = false;  ///< Formats 4 and 5: the end of the last object has not come yet.
+};
+
+/// Cuts a stream, which comes in pieces of any size, into its frames. Holds one incomplete frame at most.
+class FrameCutter {
+ public:
+  /// Called for each frame with its bytes, which are valid until it returns.
+  using Take = std::function<Result<void>(const Frame& frame, BytesView bytes)>;
+
+  /// `max_frame`: larger frames are refused as soon as their size is known, in bytes.
+  explicit FrameCutter(std::size_t max_frame = SIZE_MAX) : max_frame_(max_frame) {}
+
+  /// Takes the next bytes, any number of them. Fails with the position if the stream is broken, or as `take`
+  /// does. Then it always fails in the same way.
+  [[nodiscard]] Result<void> feed(BytesView bytes, const Take& take);
+
+  /// Whether the stream has ended properly. Nothing may follow.
+  [[nodiscard]] bool ended() const { return ended_; }
+  /// To be called after the last byte: fails if the stream is broken or incomplete.
+  [[nodiscard]] Result<void> finish() const;
+  /// As Framing::format().
+  [[nodiscard]] std::uint32_t format() const { return framing_.format(); }
+  /// Position of the frame that is being taken, or awaited.
+  [[nodiscard]] std::uint64_t offset() const { return offset_; }
+  /// The memory that it holds, in bytes.
+  [[nodiscard]] std::size_t held() const { return pending_.capacity(); }
+
+ private:
+  [[nodiscard]] Result<void> feed_pieces(BytesView bytes, const Take& take);
+  /// Takes the frame at the start of `begin` and returns its size; 0 if it is incomplete.
+  [[nodiscard]] Result<std::size_t> take_frame(BytesView begin, const Take& take);
+  void drop_pending();
+
+  std::size_t max_frame_;
+  Framing framing_;
+  std::uint64_t offset_ = 0;
+  std::optional<Frame> frame_;      ///< The awaited frame, once it is known.
+  std::size_t takes_ = 0;           ///< Bytes of it that are needed to go on.
+  std::vector<std::byte> pending_;  ///< Its bytes so far, from earlier pieces.
+  bool ended_ = false;
+  std::optional<Error> error_;
 };
 
 /// Follows the blocks of a stream without reading them, to tell whether the stream is complete. A runtime

@@ -7,98 +7,6 @@
 namespace farport::nettrace {
 namespace {
 
-/// Size and flags of 16 bits each, and two timestamps.
-constexpr std::uint16_t kMinHeaderBytes = 20;
-constexpr unsigned kHeaderCompression = 1;
-constexpr std::uint32_t kNotSorted = 0x8000'0000;
-
-/// Flags in the first byte of a compressed header, which tell what follows.
-namespace flags {
-constexpr unsigned kDefinition = 1;
-constexpr unsigned kCapture = 2;
-constexpr unsigned kThread = 4;
-constexpr unsigned kStack = 8;
-constexpr unsigned kActivityOrLabels = 16;
-constexpr unsigned kRelatedActivity = 32;
-constexpr unsigned kSorted = 64;
-constexpr unsigned kPayloadSize = 128;
-}  // namespace flags
-
-}  // namespace
-
-EventRows::EventRows(Cursor block, Format format) : block_(block), format_(format) {
-  const std::uint16_t header_size = block_.u16();
-  compressed_ = (block_.u16() & kHeaderCompression) != 0;
-  if (header_size < kMinHeaderBytes) {
-    block_.reject("the header of a block of events is too small");
-    return;
-  }
-  block_.take(header_size - 2 * sizeof(std::uint16_t));
-}
-
-bool EventRows::next() {
-  if (block_.at_end()) return false;
-  if (compressed_) {
-    read_compressed();
-  } else {
-    read_whole();
-  }
-  return !block_.failed();
-}
-
-void EventRows::read_compressed() {
-  const unsigned present = block_.u8();
-  if ((present & flags::kDefinition) != 0) header_.definition_id = block_.var_u32();
-  const bool counts = format_ == Format::v6 || header_.definition_id != 0;
-  if ((present & flags::kCapture) != 0) {
-    header_.sequence_number += block_.var_u32();
-    header_.capture_thread = block_.var_u64();
-    header_.processor = block_.var_u32();
-  }
-  if (counts) ++header_.sequence_number;
-  if ((present & flags::kThread) != 0) header_.thread = block_.var_u64();
-  if ((present & flags::kStack) != 0) header_.stack_id = block_.var_u32();
-  header_.timestamp += block_.var_u64();
-  if ((present & flags::kActivityOrLabels) != 0) {
-    if (format_ == Format::v6) {
-      header_.label_list_id = block_.var_u32();
-    } else {
-      header_.activity_id = block_.guid();
-    }
-  }
-  if ((present & flags::kRelatedActivity) != 0 && format_ == Format::v4) {
-    header_.related_activity_id = block_.guid();
-  }
-  header_.sorted = (present & flags::kSorted) != 0;
-  if ((present & flags::kPayloadSize) != 0) header_.payload_size = block_.var_u32();
-  payload_ = block_.take(header_.payload_size);
-}
-
-void EventRows::read_whole() {
-  Cursor row = block_.part(block_.u32());
-  const std::uint32_t definition = row.u32();
-  header_.definition_id = definition & ~kNotSorted;
-  header_.sorted = (definition & kNotSorted) == 0;
-  header_.sequence_number = row.u32();
-  header_.thread = row.u64();
-  header_.capture_thread = row.u64();
-  header_.processor = row.u32();
-  header_.stack_id = row.u32();
-  header_.timestamp = row.u64();
-  if (format_ == Format::v6) {
-    header_.label_list_id = row.u32();
-  } else {
-    header_.activity_id = row.guid();
-    header_.related_activity_id = row.guid();
-  }
-  header_.payload_size = row.u32();
-  payload_ = row.take(header_.payload_size);
-  behind_payload_ = row.remaining();
-  if (row.failed()) block_.reject("an event does not fit its size");
-}
-
-namespace {
-
 /// Flags of a sequence point (format 6).
 constexpr std::uint32_t kForgetThreads = 1;
 constexpr std::uint32_t kForgetDefinitions = 2;
@@ -286,69 +194,12 @@ void BlockReader::pass_sequence_point(std::int64_t timestamp) {
   handler_.on_sequence_point(timestamp);
 }
 
-namespace {
-
-/// Capacity that the buffer keeps between blocks; more is freed.
-constexpr std::size_t kKeptBytes = std::size_t{1} << 20;
-
-}  // namespace
-
 Result<void> Reader::feed(BytesView bytes) {
-  if (error_) return tl::unexpected(*error_);
-  auto fed = feed_frames(bytes);
-  if (!fed) error_ = fed.error();
-  return fed;
-}
-
-Result<void> Reader::finish() const {
-  if (error_) return tl::unexpected(*error_);
-  if (!ended_) return fail_at(offset_ + pending_.size(), "it breaks off");
-  return {};
-}
-
-Result<void> Reader::feed_frames(BytesView bytes) {
-  while (!bytes.empty()) {
-    if (!pending_.empty()) {
-      const std::size_t more = std::min(takes_ - pending_.size(), bytes.size());
-      pending_.insert(pending_.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(more));
-      bytes = bytes.subspan(more);
-      if (pending_.size() < takes_) return {};
-    }
-    const bool in_place = pending_.empty();
-    ASSIGN_OR_RETURN(const auto taken, take_frame(in_place ? bytes : BytesView(pending_)));
-    if (in_place && taken == 0) {
-      pending_.assign(bytes.begin(), bytes.end());
-      return {};
-    }
-    if (in_place) bytes = bytes.subspan(taken);
-    if (!in_place && taken > 0) drop_pending();
-  }
-  return {};
-}
-
-Result<std::size_t> Reader::take_frame(BytesView begin) {
-  if (ended_) return fail_at(offset_, "there is more behind its end");
-  if (!frame_) {
-    ASSIGN_OR_RETURN(const auto glance, framing_.look(begin, offset_));
-    frame_ = glance.frame;
-    takes_ = glance.takes;
-  }
-  if (!frame_ || begin.size() < frame_->size) return 0;
-  const Frame frame = *frame_;
-  frame_.reset();
-  ended_ = frame.kind == BlockKind::end;
-  const std::uint64_t content_offset = offset_ + frame.content_begin;
-  const Block block{
-      .kind = frame.kind,
-      .content = Cursor(begin.subspan(frame.content_begin, frame.content_size), content_offset)};
-  RETURN_IF_ERROR(blocks_.read(block, framing_.format()));
-  offset_ += frame.size;
-  return frame.size;
-}
-
-void Reader::drop_pending() {
-  pending_.clear();
-  if (pending_.capacity() > kKeptBytes) pending_ = {};
+  return frames_.feed(bytes, [this](const Frame& frame, BytesView whole) {
+    const std::uint64_t offset = frames_.offset() + frame.content_begin;
+    const Cursor content(whole.subspan(frame.content_begin, frame.content_size), offset);
+    return blocks_.read({.kind = frame.kind, .content = content}, frames_.format());
+  });
 }
 
 }  // namespace farport::nettrace

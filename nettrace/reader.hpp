@@ -12,57 +12,11 @@
 #include "base/text.hpp"
 #include "nettrace/cursor.hpp"
 #include "nettrace/event.hpp"
+#include "nettrace/event_rows.hpp"
 #include "nettrace/framing.hpp"
 #include "nettrace/tables.hpp"
 
 namespace farport::nettrace {
-
-/// The encoding of blocks: formats 4 and 5 share one, format 6 has another.
-enum class Format : std::uint8_t { v4, v6 };
-
-struct EventHeader {
-  std::uint32_t definition_id = 0;
-  std::uint32_t sequence_number = 0;  ///< Among the capturing thread's events, from 1 on.
-  std::uint64_t capture_thread = 0;   ///< A thread's id (formats 4 and 5) or index (format 6).
-  std::uint64_t thread = 0;           ///< Likewise.
-  std::uint32_t processor = 0;
-  std::uint32_t stack_id = 0;
-  std::uint64_t timestamp = 0;
-  Guid activity_id;                 ///< Formats 4 and 5.
-  Guid related_activity_id;         ///< Formats 4 and 5.
-  std::uint32_t label_list_id = 0;  ///< Format 6.
-  std::uint32_t payload_size = 0;   ///< In bytes.
-  bool sorted = false;              ///< No later event in the stream has an earlier timestamp.
-};
-
-/// Reads the events of an EventBlock, or of a MetadataBlock in formats 4 and 5 ("The EventBlock Object",
-/// "Event blobs"). Headers are compressed: they omit what equals the previous event's.
-class EventRows {
- public:
-  EventRows(Cursor block, Format format);
-
-  /// Moves to the next event. Returns false at the end or if the block is broken; see outcome().
-  [[nodiscard]] bool next();
-  /// The header of the current event. Valid until next().
-  [[nodiscard]] const EventHeader& header() const { return header_; }
-  [[nodiscard]] BytesView payload() const { return payload_; }
-  /// The payload's position in the stream.
-  [[nodiscard]] std::uint64_t payload_offset() const {
-    return block_.offset() - behind_payload_ - payload_.size();
-  }
-  [[nodiscard]] Result<void> outcome() const { return block_.outcome(); }
-
- private:
-  void read_compressed();
-  void read_whole();
-
-  Cursor block_;
-  Format format_;
-  bool compressed_ = false;
-  EventHeader header_;
-  BytesView payload_;
-  std::size_t behind_payload_ = 0;  ///< Padding of the row.
-};
 
 /// Interprets blocks, and keeps what later blocks refer to.
 class BlockReader {
@@ -110,25 +64,14 @@ class Reader {
   [[nodiscard]] Result<void> feed(BytesView bytes);
 
   /// Whether the stream has ended properly. Nothing may follow.
-  [[nodiscard]] bool ended() const { return ended_; }
+  [[nodiscard]] bool ended() const { return frames_.ended(); }
 
   /// To be called after the last byte: fails if the stream is broken or incomplete.
-  [[nodiscard]] Result<void> finish() const;
+  [[nodiscard]] Result<void> finish() const { return frames_.finish(); }
 
  private:
-  /// Takes the frame at the start of `begin` and returns its size; 0 if it is incomplete.
-  [[nodiscard]] Result<std::size_t> take_frame(BytesView begin);
-  [[nodiscard]] Result<void> feed_frames(BytesView bytes);
-  void drop_pending();
-
-  Framing framing_;
+  FrameCutter frames_;
   BlockReader blocks_;
-  std::uint64_t offset_ = 0;        ///< Position of the awaited frame.
-  std::optional<Frame> frame_;      ///< That frame, once it is known.
-  std::size_t takes_ = 0;           ///< Bytes of it that are needed to go on.
-  std::vector<std::byte> pending_;  ///< Its bytes so far, from earlier pieces.
-  bool ended_ = false;
-  std::optional<Error> error_;
 };
 
 }  // namespace farport::nettrace

@@ -71,14 +71,14 @@ void put_samples(Output& out, const Profile& profile) {
 }  // namespace
 
 void write_html(const Profile& profile, Output& out) {
-  constexpr std::size_t kMark = kPage.find(kProfileMark);
+  constexpr std::size_t kMark = kPage.find(kDataMark);
   out.put(kPage.substr(0, kMark));
   put_head(out, profile);
   put_frames(out, profile.frames);
   put_calls(out, profile.calls);
   put_samples(out, profile);
   out.put("}");
-  out.put(kPage.substr(kMark + kProfileMark.size()));
+  out.put(kPage.substr(kMark + kDataMark.size()));
 }
 
 }  // namespace farport::profile

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 
-SOURCES = ("auth/", "base/", "cli/", "config/", "confinement/", "events/", "heap/", "ipc/", "nettrace/", "profile/", "router/", "transport/")
+SOURCES = ("auth/", "base/", "cli/", "config/", "confinement/", "events/", "heap/", "ipc/", "nettrace/", "profile/", "router/", "timeline/", "transport/")
 
 
 def module_of(name):

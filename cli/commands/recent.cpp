@@ -1,10 +1,16 @@
 // farport recent: gets what an agent's recorder has kept of a runtime.
+#include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -15,16 +21,27 @@
 #include "cli/options/options.hpp"
 #include "cli/output/output.hpp"
 #include "cli/output/recording_sink.hpp"
+#include "cli/setup/helpers.hpp"
+#include "cli/setup/patience.hpp"
 #include "cli/setup/remotes.hpp"
 #include "cli/setup/runtime_session.hpp"
 #include "cli/terminal/live_region.hpp"
 #include "cli/terminal/table.hpp"
 #include "config/resolve.hpp"
+#include "nettrace/reader.hpp"
+#include "nettrace/stream_join.hpp"
+#include "profile/output.hpp"
+#include "router/collect/recording.hpp"
 #include "router/mirror/agent_session.hpp"
 #include "router/mirror/resumable_request.hpp"
+#include "router/readers/reading.hpp"
+#include "router/recordings/recordings.hpp"
 #include "router/wire/http_status.hpp"
+#include "timeline/timeline.hpp"
+#include "timeline/timeline_reader.hpp"
 #include "transport/child_process.hpp"
 #include "transport/race.hpp"
+#include "transport/task_set.hpp"
 
 namespace farport::cli {
 namespace {
@@ -32,28 +49,96 @@ namespace {
 using transport::IoStatus;
 using transport::Task;
 
-constexpr std::size_t kPieceBytes = 64 * 1024;
+/// How long the runtime may take to begin naming its methods, and to do it. One with 30,000 takes half a
+/// second.
+constexpr transport::Milliseconds kNamesBegin{5'000};
+constexpr transport::Milliseconds kNamesLimit{60'000};
 constexpr transport::Milliseconds kUsualLast{120'000};
-constexpr std::string_view kExtension = ".nettrace";
 
 /// A recording that was received.
 struct Received {
   std::string path;
   std::string runtime;        ///< Its name.
   std::uint32_t seconds = 0;  ///< How far it goes back.
+  std::string nameless;       ///< Why names of methods are missing; empty if they aren't.
 };
 
-/// Receives a recording of the past from an agent, and writes it to a file.
+/// Takes the next bytes of the recording with names. Errors: it takes no more.
+using Take = std::function<Result<void>(const std::vector<std::byte>&)>;
+
+/// Joins the recording, which comes as a part, with one that names the methods. If the latter is no good, it
+/// says so and leaves it out.
+Result<void> join_names(router::ReaderInput& from, router::ReaderOutput& to, const Take& take) {
+  nettrace::StreamJoin joined;
+  for (;;) {
+    ASSIGN_OR_RETURN(const auto piece, from.next_of_part());
+    if (piece.empty()) break;
+    ASSIGN_OR_RETURN(const auto ready, joined.take_first(piece));
+    RETURN_IF_ERROR(take(ready));
+  }
+  for (;;) {
+    ASSIGN_OR_RETURN(const auto piece, from.next());
+    if (piece.empty()) break;
+    const auto ready = joined.take_second(piece);
+    if (!ready) {
+      to.write(router::ReaderFrame::notice, shortened(ready.error().message(), router::kMaxNoticeBytes));
+      break;
+    }
+    RETURN_IF_ERROR(take(*ready));
+  }
+  return take(joined.end());
+}
+
+/// A form of the file.
+struct Form {
+  std::string_view ending;
+  void (*write)(const timeline::Timeline&, profile::Output&);  ///< Null for the recording itself.
+};
+constexpr std::array kForms{Form{".nettrace", nullptr}, Form{".html", timeline::write_html},
+                            Form{".json", timeline::write_json}};
+
+/// The form that a file's name asks for; null if there is no such form.
+const Form* form_of(std::string_view path) {
+  if (path.empty()) return kForms.data();
+  const auto* const form =
+      std::ranges::find_if(kForms, [path](const Form& each) { return path.ends_with(each.ending); });
+  return form == kForms.end() ? nullptr : form;
+}
+
+/// What the reader does.
+Result<void> make_file(const Form& form, const std::string& process, router::ReaderInput& from,
+                       router::ReaderOutput& to) {
+  if (form.write == nullptr)
+    return join_names(from, to, [&to](const auto& bytes) -> Result<void> {
+      to.write_lines({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+      return {};
+    });
+  timeline::TimelineReader events;
+  nettrace::Reader reader(events);
+  RETURN_IF_ERROR(join_names(from, to, [&reader](const auto& bytes) { return reader.feed(bytes); }));
+  profile::Output out([&to](std::string_view piece) -> Result<void> {
+    to.write_lines(piece);
+    return {};
+  });
+  form.write(events.take(process), out);
+  return out.finish();
+}
+
+/// Receives a recording of the past from an agent, has the runtime name its methods, and writes both to a
+/// file.
 class RecentTransfer {
  public:
   /// All arguments must outlive the transfer.
   RecentTransfer(transport::Loop& loop, const router::MirroredAgent& agent,
-                 const config::RecordingSettings& settings)
+                 const config::RecordingSettings& settings, const router::ReaderProcess& readers)
       : loop_(loop),
         settings_(settings),
+        readers_(readers),
         line_(loop),
         session_(loop, agent, settings.session,
-                 [this](const Error& why) { line_.interrupted(why.message()); }) {}
+                 [this](const Error& why) { line_.interrupted(why.message()); }),
+        patience_(loop, session_, settings.patience, Patience::Work::events,
+                  [this](const std::string& line) { line_.say(line); }) {}
   RecentTransfer(const RecentTransfer&) = delete;
   RecentTransfer& operator=(const RecentTransfer&) = delete;
 
@@ -65,22 +150,62 @@ class RecentTransfer {
 
  private:
   Task<Result<Received>> receive();
-  Task<Result<void>> write_all(transport::Stream& from, RecordingFile& to);
+  Task<void> feed(router::Reading& reading, transport::Stream& from, const router::Runtime& runtime);
+  Task<Result<void>> feed_names(router::Reading& reading, const router::Runtime& runtime);
+  Task<Result<void>> take_all(router::Reading& reading, RecordingFile& to);
 
   transport::Loop& loop_;
   const config::RecordingSettings& settings_;
+  const router::ReaderProcess& readers_;
+  std::string nameless_;  ///< Why names of methods are missing.
   ProgressLine line_;
   RuntimeSession session_;
+  Patience patience_;
 };
 
-Task<Result<void>> RecentTransfer::write_all(transport::Stream& from, RecordingFile& to) {
+Task<Result<void>> RecentTransfer::feed_names(router::Reading& reading, const router::Runtime& runtime) {
+  const auto stopped = co_await patience_.check_stopped(runtime);
+  if (stopped) co_return tl::unexpected(*stopped);
+  router::Recording names(session_.sessions(), runtime.id);
+  const auto limit = settings_.patience.given ? settings_.patience.limit : kNamesBegin;
+  const auto begun = co_await with_deadline(loop_, names.begin(router::wanted_methods()), limit);
+  if (!begun)
+    co_return fail(
+        "ask", runtime.name,
+        fmt::format("it has not answered for {:g} s", std::chrono::duration<double>(limit).count()));
+  if (!*begun) co_return *begun;
+  // The names come when the session ends, and may not fit the runtime's buffers before it answers.
+  transport::TaskSet stopping(loop_);
+  stopping.spawn(names.stop_or_abort());
+  const auto passed = co_await with_deadline(loop_, reading.pass_on(names.stream()), kNamesLimit);
+  if (!passed)
+    co_return fail("ask", runtime.name,
+                   fmt::format("it took longer than {} s", kNamesLimit / std::chrono::seconds(1)));
+  if (*passed == router::Reading::Passed::failed) co_return tl::unexpected(names.stream().error());
+  co_return Result<void>();
+}
+
+/// Passes on what came before, and then the names.
+Task<void> RecentTransfer::feed(router::Reading& reading, transport::Stream& from,
+                                const router::Runtime& runtime) {
+  const auto passed = co_await reading.pass_on(from, router::Reading::As::part);
+  if (passed == router::Reading::Passed::failed) reading.abort(from.error());
+  if (passed != router::Reading::Passed::all) co_return;
+  const Result<void> named = co_await feed_names(reading, runtime);
+  if (!named) nameless_ = named.error().message();
+  co_await reading.finish();
+}
+
+Task<Result<void>> RecentTransfer::take_all(router::Reading& reading, RecordingFile& to) {
   for (;;) {
+    CO_ASSIGN_OR_RETURN(const auto frame, co_await reading.next());
+    if (frame.kind == router::ReaderFrame::end) co_return Result<void>();
+    if (frame.kind == router::ReaderFrame::notice) nameless_ = frame.text;
+    if (frame.kind != router::ReaderFrame::lines) continue;
     const auto piece = std::make_shared<Piece>();
-    piece->bytes.resize(kPieceBytes);
-    const transport::Io got = co_await from.read(piece->bytes);
-    if (got.status == IoStatus::failed) co_return tl::unexpected(from.error());
-    if (got.status == IoStatus::end) co_return Result<void>();
-    piece->size = got.bytes;
+    const auto bytes = std::as_bytes(std::span(frame.text));
+    piece->bytes.assign(bytes.begin(), bytes.end());
+    piece->size = bytes.size();
     CO_RETURN_IF_ERROR(co_await to.append(loop_, piece));
   }
 }
@@ -96,12 +221,18 @@ Task<Result<Received>> RecentTransfer::receive() {
     const auto refused = co_await router::read_body(request.head(), request.stream());
     co_return tl::unexpected(refused.error());
   }
-  Received received{output_path(settings_.output, runtime.name, kExtension), runtime.name, 0};
+  Received received{output_path(settings_.output, runtime.name, kForms.front().ending), runtime.name, 0, {}};
   const auto seconds = number_in<std::uint32_t>(request.head().field("farport-recent-seconds"));
   received.seconds = seconds.value_or(0);
   CO_ASSIGN_OR_RETURN(const auto file, RecordingFile::create(received.path, settings_.force));
-  CO_RETURN_IF_ERROR(co_await write_all(request.stream(), *file));
+  router::Reading reading(loop_, router::local_request(router::ReadingTask::Kind::local, runtime.name),
+                          router::Reading::For::user);
+  CO_RETURN_IF_ERROR(reading.begin(readers_));
+  transport::TaskSet feeding(loop_);
+  feeding.spawn(feed(reading, request.stream(), runtime));
+  CO_RETURN_IF_ERROR(co_await take_all(reading, *file));
   CO_RETURN_IF_ERROR(file->keep());
+  received.nameless = nameless_;
   co_return received;
 }
 
@@ -113,15 +244,20 @@ Task<std::optional<Result<Received>>> RecentTransfer::run(transport::StopSource&
 }
 
 int recent(const config::RecordingSettings& settings) {
-  if (!settings.output.empty() && !settings.output.ends_with(kExtension))
+  const Form* const form = form_of(settings.output);
+  if (form == nullptr)
     return report(Error{"write the recording to", settings.output,
-                        "the file name's extension gives no known format", "use .nettrace"},
+                        "the file name's extension gives no known format", "use .html, .json or .nettrace"},
                   kUsage);
   ASSIGN_OR_REPORT(const auto agents, agents_of({settings.remote}), kUsage);
+  const auto readers = start_readers(settings.remote, [form](const auto& wanted, auto& from, auto& to) {
+    return make_file(*form, wanted.text, from, to);
+  });
+  if (!readers) return report(readers.error());
   transport::Loop loop;
   transport::StopSource stop(loop);
   const transport::SignalWatch signals(loop, {SIGINT, SIGTERM}, [&stop](int) { stop.stop(); });
-  RecentTransfer transfer(loop, agents.front(), settings);
+  RecentTransfer transfer(loop, agents.front(), settings, *readers);
   const auto received = loop.run(transfer.run(stop));
   if (!received) return report(interrupted("get", "the recording"));
   if (!*received) {
@@ -130,21 +266,28 @@ int recent(const config::RecordingSettings& settings) {
     return code;
   }
   print_message(fmt::format("the last {} s of {}", (*received)->seconds, (*received)->runtime));
+  if (!(*received)->nameless.empty()) print_message("names of methods are missing: " + (*received)->nameless);
   std::ignore = print_path((*received)->path);
   return kSuccess;
 }
 
 constexpr const char* kRecentAbout =
-    "Gets what an agent has recorded of a runtime before now, as a .nettrace file: garbage collections,\n"
-    "exceptions, contention, the thread pool, counters, and logs from warnings on. The agent must have been\n"
-    "started with --recorder. The runtime is not asked, so this works for one that hangs. Prints the path.";
+    "Gets what an agent has recorded of a runtime before now, as a page with a timeline or as a .nettrace\n"
+    "file: garbage collections, exceptions with their stacks, waits for locks, the thread pool, processor "
+    "and\n"
+    "memory, and logs from warnings on. The agent must have been started with --recorder. Works for an\n"
+    "application that hangs, too: the runtime is only asked for the names of its methods, and they are left\n"
+    "out if it does not answer. Prints the path.";
 constexpr const char* kRecentExamples = R"(Examples:
   farport recent orders.example:9000
-  farport recent prod-orders/orders --last 30s -o before.nettrace)";
+  farport recent orders.example:9000 -o before.html
+  farport recent prod-orders/orders --last 30s -o before.json)";
 
 RunCommand add_recent_options(CLI::App& options, config::Flags& flags) {
   add_target(options, flags);
-  add_output(options, flags, "Output file [NAME_TIME.nettrace]");
+  add_output(options, flags,
+             "Output file; its extension chooses the format: .html (timeline), .json, .nettrace "
+             "[NAME_TIME.nettrace]");
   options.add_option("--last", flags.duration, "How far back, if so much is kept [2m]")->type_name("TIME");
   return [&flags] { return run_with(config::resolve_recording(flags, kRecent.name), recent); };
 }

@@ -74,6 +74,11 @@ Task<Result<void>> Recording::stop() {
   return ask(ipc::kStopTracing, session_.encode());
 }
 
+Task<void> Recording::stop_or_abort() {
+  const Result<void> stopped = co_await stop();
+  if (!stopped) stream().abort(stopped.error());
+}
+
 Task<Result<void>> Recording::resume() {
   return ask(ipc::kResumeRuntime, {});
 }
@@ -87,11 +92,6 @@ Task<Result<void>> Recording::ask(ipc::Command command, std::vector<std::byte> p
 }
 
 namespace {
-
-Task<void> stop(Recording& recording) {
-  const Result<void> stopped = co_await recording.stop();
-  if (!stopped) recording.stream().abort(stopped.error());
-}
 
 /// Passes the addresses and the recording to the reader. If the recording breaks off, the reader gets what
 /// came before.
@@ -131,7 +131,7 @@ Task<Result<void>> read_methods(SessionManager& sessions, std::string runtime_id
   std::optional<Error> broken;
   // The rundown at the end may not fit the buffers before the runtime answers, so it is read meanwhile.
   transport::TaskSet working(sessions.loop());
-  working.spawn(stop(recording));
+  working.spawn(recording.stop_or_abort());
   working.spawn(feed(reading, wanted, recording, broken));
   const Result<void> named = co_await take_names(reading, to);
   if (named && broken) co_return tl::unexpected(*broken);

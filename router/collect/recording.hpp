@@ -27,6 +27,8 @@ class Recording {
   [[nodiscard]] transport::Stream& stream();
   /// Makes the runtime stop. Remaining data still comes before the stream's end; a rundown may take a while.
   transport::Task<Result<void>> stop();
+  /// The same; if that fails, the stream fails with the error.
+  transport::Task<void> stop_or_abort();
   /// Resumes a runtime that is suspended at startup, so that it records from its first instruction.
   transport::Task<Result<void>> resume();
 

@@ -1,5 +1,6 @@
 """`farport serve --recorder` and `farport recent`: what happened before somebody looked."""
 
+import json
 import os
 import time
 
@@ -7,6 +8,7 @@ from harness import needs, traces, wait
 from harness.agent import ALLOW_TOOLS
 from harness.api import Api
 from harness.audit import Audit
+from harness.browser import Browser
 from harness.case import Case, main
 from harness.watched import Watched
 
@@ -30,6 +32,12 @@ class Recording:
         reading = traces.ours(self.lab.near, file)
         self.assertEqual(reading.totals["whole"], "yes")
         return reading
+
+    def thrown(self, file):
+        """The stacks of the exceptions in a recording, with names, as Microsoft's reader sees them."""
+        done = self.tools.driver("thrown", file)
+        self.assert_ok(done)
+        return [line for line in done.stdout.splitlines() if line.startswith("thrown ")]
 
     def wait_for(self, text, *arguments):
         """Until a recording holds a text of the application's."""
@@ -85,6 +93,61 @@ class Recorder(Recording, Case):
         self.assertEqual(len(ours.events), len(theirs.events))
         self.assertEqual(ours.totals["dropped"], theirs.totals["dropped"])
 
+    def test_stacks_have_names(self):
+        self.application.get("/throw", message="named")
+        self.wait_for("named")
+        done, file = self.recent()
+        self.assert_ok(done)
+        self.assertNotIn("missing", done.stderr)
+        thrown = self.thrown(file)
+        self.assertTrue(thrown)
+        for stack in thrown:
+            self.assertIn("Watched.Thrower.Throw", stack)
+            self.assertNotIn(";;", stack)
+
+    def test_a_page_shows_it_by_time(self):
+        for number in range(3):
+            self.application.get("/throw", message=f"on the page {number}")
+        self.application.get("/log", message="a log line on the page", level="Error", category="Orders.Stock")
+        self.wait_for("a log line on the page")
+        page = os.path.join(self.lab.new_directory(self.lab.near, "page"), "before.html")
+        self.assert_ok(self.lab.near.run(needs.farport(), "recent", self.agent.remote, *self.lab.tools_pair.flags(), "-o", page))
+        browser = Browser()
+        self.addCleanup(browser.close)
+        browser.open(page)
+        self.assertEqual(browser.complaints(), [])
+        self.assertEqual(browser.fetched(), [f"file://{page}"])
+        self.assertEqual(browser.text("title"), "watched")
+        self.assertIn("on the page 2", browser.text("list"))
+        self.assertIn("a log line on the page", browser.text("list"))
+        self.assertGreater(browser.eval("document.querySelectorAll('#lanes polyline').length"), 4)
+        self.assertGreater(browser.eval("document.querySelectorAll('#lanes rect').length"), 0)
+        browser.press("/")
+        browser.type("on the page 1")
+        self.assertEqual(browser.eval("document.querySelectorAll('#list > li').length"), 1)
+        # A mark's stack.
+        browser.eval("document.querySelector('#list summary').click()")
+        self.assertIn("Watched.Thrower.Throw", browser.text("list"))
+        browser.press("Escape")
+        browser.eval("lanes.show(0, 1)")
+        self.assertNotIn("on the page 2", browser.text("list"))
+        browser.press("Escape")
+        self.assertEqual(browser.complaints(), [])
+
+    def test_the_timeline_as_json(self):
+        self.application.get("/throw", message="as JSON")
+        self.wait_for("as JSON")
+        file = os.path.join(self.lab.new_directory(self.lab.near, "json"), "before.json")
+        self.assert_ok(self.lab.near.run(needs.farport(), "recent", self.agent.remote, *self.lab.tools_pair.flags(), "-o", file))
+        with open(file, encoding="utf-8") as opened:
+            timeline = json.load(opened)
+        thrown = [each for each in timeline["exceptions"] if each["message"] == "as JSON"]
+        self.assertEqual(len(thrown), 1)
+        frames = [timeline["frames"][frame] for frame in timeline["stacks"][thrown[0]["stack"]]]
+        self.assertTrue(any("Watched.Thrower.Throw" in frame for frame in frames), frames)
+        self.assertTrue(any(timeline["vitals"]["cpu_percent"]))
+        self.assertTrue(all(heap > 0 for heap in timeline["vitals"]["heap"]))
+
     def test_the_last_seconds_alone(self):
         self.application.get("/throw", message="long ago")
         self.wait_for("long ago")
@@ -102,9 +165,12 @@ class Recorder(Recording, Case):
         self.wait_for("the last words")
         self.application.process.freeze()
         self.addCleanup(self.application.process.thaw)
-        _, file = self.recent()
+        done, file = self.recent()
+        self.assertIn("names of methods are missing", self.assert_ok(done).stderr)
+        self.assertIn("stopped", done.stderr)
         with open(file, "rb") as opened:
             self.assertIn("the last words".encode("utf-16-le"), opened.read())
+        self.assertEqual(traces.ours(self.lab.near, file).totals["whole"], "yes")
 
     def test_beside_other_tools(self):
         self.application.get("/count", by=3)
@@ -126,9 +192,9 @@ class Recorder(Recording, Case):
         self.assertIn("lister", str(last))
 
     def test_what_is_wrong_is_said(self):
-        page = self.lab.near.run(needs.farport(), "recent", self.agent.remote, *self.lab.tools_pair.flags(), "-o", "x.html")
+        page = self.lab.near.run(needs.farport(), "recent", self.agent.remote, *self.lab.tools_pair.flags(), "-o", "x.svg")
         self.assertEqual(page.code, 2, page.described)
-        self.assertIn("use .nettrace", page.stderr)
+        self.assertIn("use .html, .json or .nettrace", page.stderr)
         done, file = self.recent()
         again = self.lab.near.run(needs.farport(), "recent", self.agent.remote, *self.lab.tools_pair.flags(), "-o", file)
         self.assertEqual(again.code, 1, again.described)
@@ -174,6 +240,11 @@ class Runtimes(Recording, Case):
             done, file = self.recent()
             return {event[1] for event in traces.ours(self.lab.near, file).of(traces.RUNTIME)} if done.code == 0 else set()
         wait.until(lambda: told() >= {EXCEPTION_THROWN, COLLECTION_BEGINS}, self.agent.log, 60)
+        done, file = self.recent()
+        self.assertNotIn("missing", self.assert_ok(done).stderr)
+        thrown = self.thrown(file)
+        self.assertTrue(thrown)
+        self.assertTrue(all("Talkative" in stack for stack in thrown), thrown[:3])
 
     def test_net_9(self):
         self.check("net9.0")

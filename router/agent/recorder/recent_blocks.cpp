@@ -22,24 +22,16 @@ constexpr std::size_t kMaxFrameBytes = std::size_t{1} << 20;
 /// The part of the limit that definitions may take, and that stacks without a sequence point may take.
 constexpr std::size_t kMaxPart = 4;
 constexpr int kCompressionLevel = 3;
-/// Tags ("Objects").
-constexpr auto kNull = std::byte{1};
-constexpr auto kEndObject = std::byte{6};
 
 void append(std::vector<std::byte>& to, BytesView bytes) {
   to.insert(to.end(), bytes.begin(), bytes.end());
 }
 
-void append_size(std::vector<std::byte>& to, std::size_t size) {
-  const auto number = static_cast<std::uint32_t>(size);
-  append(to, std::as_bytes(std::span(&number, 1)));
-}
-
-/// Appends a block without its padding.
-void append_block(std::vector<std::byte>& to, const nettrace::Frame& frame, BytesView bytes) {
-  append_size(to, frame.head_size);
-  append_size(to, frame.content_size);
-  append(to, bytes.first(frame.head_size));
+/// Appends a block's content, behind its kind and its size.
+void keep_block(std::vector<std::byte>& to, const nettrace::Frame& frame, BytesView bytes) {
+  const auto size = static_cast<std::uint32_t>(frame.content_size);
+  to.push_back(static_cast<std::byte>(frame.kind));
+  append(to, std::as_bytes(std::span(&size, 1)));
   append(to, bytes.subspan(frame.content_begin, frame.content_size));
 }
 
@@ -97,70 +89,46 @@ std::vector<std::byte> RecentFile::next() {
     const std::vector<std::byte> blocks = blocks_of(*runs_.front());
     runs_.pop_front();
     for (BytesView rest = blocks; !rest.empty();) {
-      const std::size_t head_size = take_size(rest);
-      const std::size_t content_size = take_size(rest);
-      append(piece, take_bytes(rest, head_size));
-      piece.resize(piece.size() + nettrace::padding_at(offset_ + piece.size()));
-      append(piece, take_bytes(rest, content_size));
-      piece.push_back(kEndObject);
+      const auto kind = static_cast<BlockKind>(take_bytes(rest, 1).front());
+      const std::size_t size = take_size(rest);
+      nettrace::append_block(piece, kind, take_bytes(rest, size), offset_);
     }
   }
-  if (piece.empty() && !std::exchange(ended_, true)) piece.push_back(kNull);
+  if (piece.empty() && !std::exchange(ended_, true)) piece.push_back(nettrace::kStreamEnd);
   offset_ += piece.size();
   return piece;
 }
 
+RecentBlocks::RecentBlocks(std::size_t limit) : limit_(limit), frames_(kMaxFrameBytes) {}
+
 Result<void> RecentBlocks::take(BytesView bytes, Clock::time_point now) {
-  if (failed_) return tl::unexpected(*failed_);
-  append(pending_, bytes);
-  BytesView rest = pending_;
-  Result<void> taken;
-  while (taken && !rest.empty()) {
-    if (!frame_) taken = find_frame(rest);
-    if (!taken || !frame_ || frame_->size > rest.size()) break;
-    const nettrace::Frame frame = *std::exchange(frame_, std::nullopt);
-    taken = take_frame(frame, rest, now);
-    rest = rest.subspan(frame.size);
-    offset_ += frame.size;
-  }
-  if (!taken) {
-    failed_ = taken.error();
-    rest = {};
-  }
-  // A copy, so that the memory of a large block goes with it.
-  pending_ = std::vector<std::byte>(rest.begin(), rest.end());
+  Result<void> taken = frames_.feed(bytes, [this, now](const nettrace::Frame& frame, BytesView whole) {
+    return take_frame(frame, whole, now);
+  });
   trim();
   return taken;
 }
 
-Result<void> RecentBlocks::find_frame(BytesView begin) {
-  ASSIGN_OR_RETURN(const auto peek, framing_.look(begin, offset_));
-  if (peek.takes > kMaxFrameBytes)
-    return nettrace::fail_at(offset_, "a block is larger than any that a runtime writes");
-  frame_ = peek.frame;
-  return {};
-}
-
 Result<void> RecentBlocks::take_frame(const nettrace::Frame& frame, BytesView bytes, Clock::time_point now) {
-  if (framing_.format() == 6)
-    return nettrace::fail_at(offset_, "it has format 6, and only 4 and 5 can be kept");
+  if (frames_.format() == 6)
+    return nettrace::fail_at(frames_.offset(), "it has format 6, and only 4 and 5 can be kept");
   switch (frame.kind) {
     case BlockKind::metadata:
-      append_block(definitions_, frame, bytes);
+      keep_block(definitions_, frame, bytes);
       if (definitions_.size() <= limit_ / kMaxPart) return {};
-      return nettrace::fail_at(offset_, "its definitions of events take too much memory");
+      return nettrace::fail_at(frames_.offset(), "its definitions of events take too much memory");
     case BlockKind::events:
     case BlockKind::stacks:
     case BlockKind::sequence_point:
       add(frame, bytes, now);
       if (stacks_.size() + open_.stacks.size() <= limit_ / kMaxPart) return {};
-      return nettrace::fail_at(offset_, "its stacks take too much memory");
+      return nettrace::fail_at(frames_.offset(), "its stacks take too much memory");
     case BlockKind::end:
       return {};
     default:
-      // The preamble, the Trace object and the tag behind it. Later on tags behind blocks, which next()
-      // writes.
-      if (offset_ == preamble_.size()) append(preamble_, bytes.first(frame.size));
+      // The preamble, the Trace object and the tag behind it. Later on tags behind blocks, which are not
+      // kept.
+      if (frames_.offset() == preamble_.size()) append(preamble_, bytes.first(frame.size));
       return {};
   }
 }
@@ -170,8 +138,8 @@ void RecentBlocks::add(const nettrace::Frame& frame, BytesView bytes, Clock::tim
   if (is_full) end_run();
   if (open_.blocks.empty()) open_.begun = now;
   open_.ended = now;
-  append_block(open_.blocks, frame, bytes);
-  if (frame.kind == BlockKind::stacks) append_block(open_.stacks, frame, bytes);
+  keep_block(open_.blocks, frame, bytes);
+  if (frame.kind == BlockKind::stacks) keep_block(open_.stacks, frame, bytes);
   if (frame.kind != BlockKind::sequence_point) return;
   open_.has_sequence_point = true;
   open_.stacks.clear();
@@ -204,8 +172,7 @@ void RecentBlocks::set_limit(std::size_t limit) {
 }
 
 std::size_t RecentBlocks::size() const {
-  return preamble_.size() + definitions_.size() + stacks_.size() + runs_size_ + open_.size() +
-         pending_.size();
+  return preamble_.size() + definitions_.size() + stacks_.size() + runs_size_ + open_.size() + frames_.held();
 }
 
 std::optional<RecentFile> RecentBlocks::file(Clock::time_point since) const {

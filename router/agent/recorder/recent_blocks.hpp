@@ -23,8 +23,7 @@ struct BlockRun {
 
   Clock::time_point begun;  ///< When the first block came.
   Clock::time_point ended;  ///< When the last one came.
-  /// The blocks, each behind the sizes of its head and its content, without the padding that depends on its
-  /// position in the stream. Compressed if `plain_size` is set.
+  /// The blocks' contents, each behind its kind and its size. Compressed if `plain_size` is set.
   std::vector<std::byte> blocks;
   std::size_t plain_size = 0;  ///< Before compression; 0 if they are not compressed.
   bool has_sequence_point = false;
@@ -59,7 +58,7 @@ class RecentBlocks {
   using Clock = BlockRun::Clock;
 
   /// `limit`: bytes of memory.
-  explicit RecentBlocks(std::size_t limit) : limit_(limit) {}
+  explicit RecentBlocks(std::size_t limit);
 
   /// Takes the stream's next bytes, which came at `now`. Fails for what is no stream of format 4 or 5, and
   /// for one whose definitions or stacks take too much. After that it takes no more; the blocks before it
@@ -77,7 +76,6 @@ class RecentBlocks {
   static constexpr std::chrono::seconds kRunTime{5};
 
  private:
-  [[nodiscard]] Result<void> find_frame(nettrace::BytesView begin);
   [[nodiscard]] Result<void> take_frame(const nettrace::Frame& frame, nettrace::BytesView bytes,
                                         Clock::time_point now);
   void add(const nettrace::Frame& frame, nettrace::BytesView bytes, Clock::time_point now);
@@ -86,17 +84,13 @@ class RecentBlocks {
   void trim();
 
   std::size_t limit_;
-  nettrace::Framing framing_;
-  std::uint64_t offset_ = 0;              ///< Position of the awaited frame in the stream.
-  std::optional<nettrace::Frame> frame_;  ///< That frame, once it is known.
-  std::vector<std::byte> pending_;        ///< Its bytes so far.
+  nettrace::FrameCutter frames_;
   std::vector<std::byte> preamble_;     ///< What stands before the first block: the Trace object is its end.
   std::vector<std::byte> definitions_;  ///< All MetadataBlocks: any later event may need them.
   std::vector<std::byte> stacks_;       ///< The StackBlocks that the events of the first run may need.
   std::deque<std::shared_ptr<const BlockRun>> runs_;
   std::size_t runs_size_ = 0;
   BlockRun open_;  ///< The newest run, which still grows.
-  std::optional<Error> failed_;
 };
 
 }  // namespace farport::router

@@ -33,6 +33,10 @@ const string usage = """
 
       prints the samples of a file of `perf script`'s form
 
+    driver thrown FILE
+
+      prints the exceptions of a trace, each with the methods on its stack: `thrown TYPE FRAME;…;FRAME`, the innermost first
+
     driver gcdump FILE DIRECTORY
 
       says what is in a .gcdump file; the directory is that of dotnet-trace's assemblies, which read it
@@ -62,6 +66,11 @@ if (command == "events")
 if (command == "perf-script")
 {
     PerfScript.Print(args[1]);
+    return 0;
+}
+if (command == "thrown")
+{
+    Thrown.Print(args[1]);
     return 0;
 }
 if (command == "gcdump")

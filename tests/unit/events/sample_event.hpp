@@ -19,6 +19,7 @@ struct SampleEvent {
   FieldWriter payload;
   std::vector<std::uint64_t> addresses;
   nettrace::Stack stack;
+  std::int64_t timestamp = 0;
 
   SampleEvent(std::string provider, std::uint32_t id, std::string name = {}) {
     definition.provider = std::move(provider);
@@ -42,7 +43,7 @@ struct SampleEvent {
     return {.definition = definition,
             .thread = thread,
             .capture_thread = thread,
-            .timestamp = 0,
+            .timestamp = timestamp,
             .activity_id = none,
             .related_activity_id = none,
             .labels = labels,

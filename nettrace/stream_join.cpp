@@ -1,0 +1,170 @@
+#include "nettrace/stream_join.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+namespace farport::nettrace {
+namespace {
+
+/// The highest number of a kind of events: the bit above it has a meaning of its own in some headers.
+constexpr std::uint64_t kMaxDefinition = INT32_MAX;
+
+void append(std::vector<std::byte>& to, BytesView bytes) {
+  to.insert(to.end(), bytes.begin(), bytes.end());
+}
+
+template <typename Number>
+BytesView bytes_of(const Number& number) {
+  return std::as_bytes(std::span(&number, 1));
+}
+
+Cursor content_of(const Frame& frame, BytesView bytes, std::uint64_t offset) {
+  return {bytes.subspan(frame.content_begin, frame.content_size), offset + frame.content_begin};
+}
+
+Result<void> check_format(const FrameCutter& stream) {
+  if (stream.format() == 6)
+    return fail_at(stream.offset(), "it has format 6, and only 4 and 5 can be joined");
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<std::byte>> StreamJoin::take_first(BytesView bytes) {
+  RETURN_IF_ERROR(
+      first_.feed(bytes, [this](const Frame& frame, BytesView whole) { return add_first(frame, whole); }));
+  return take_ready();
+}
+
+Result<std::vector<std::byte>> StreamJoin::take_second(BytesView bytes) {
+  RETURN_IF_ERROR(
+      second_.feed(bytes, [this](const Frame& frame, BytesView whole) { return add_second(frame, whole); }));
+  return take_ready();
+}
+
+std::vector<std::byte> StreamJoin::end() {
+  ready_.push_back(kStreamEnd);
+  return take_ready();
+}
+
+std::vector<std::byte> StreamJoin::take_ready() {
+  offset_ += ready_.size();
+  return std::exchange(ready_, {});
+}
+
+Result<void> StreamJoin::add_first(const Frame& frame, BytesView bytes) {
+  RETURN_IF_ERROR(check_format(first_));
+  Cursor content = content_of(frame, bytes, first_.offset());
+  switch (frame.kind) {
+    case BlockKind::trace: {
+      ASSIGN_OR_RETURN(trace_, read_trace_object(content, first_.format()));
+      break;
+    }
+    case BlockKind::metadata:
+    case BlockKind::events:
+      RETURN_IF_ERROR(note_numbers(EventRows(content, Format::v4)));
+      add_block(frame.kind, content.take_rest());
+      return {};
+    case BlockKind::sequence_point:
+    case BlockKind::stacks:
+      add_block(frame.kind, content.take_rest());
+      return {};
+    case BlockKind::end:
+      return {};
+    default:
+      break;
+  }
+  // The preamble, the Trace object and the tag behind it. Tags behind blocks are written with them.
+  if (!has_blocks_) append(ready_, bytes);
+  return {};
+}
+
+Result<void> StreamJoin::note_numbers(EventRows rows) {
+  while (rows.next()) {
+    const EventHeader& header = rows.header();
+    last_thread_ = std::max(last_thread_, header.capture_thread);
+    // A definition has no number in its row, but begins with it.
+    std::uint32_t number = header.definition_id;
+    if (number == 0) number = Cursor(rows.payload(), rows.payload_offset()).u32();
+    last_definition_ = std::max(last_definition_, number);
+  }
+  return rows.outcome();
+}
+
+Result<void> StreamJoin::add_second(const Frame& frame, BytesView bytes) {
+  RETURN_IF_ERROR(check_format(second_));
+  Cursor content = content_of(frame, bytes, second_.offset());
+  switch (frame.kind) {
+    case BlockKind::trace: {
+      ASSIGN_OR_RETURN(const auto trace, read_trace_object(content, second_.format()));
+      return begin_second(trace);
+    }
+    case BlockKind::metadata:
+    case BlockKind::events:
+      return add_renumbered(frame.kind, EventRows(content, Format::v4));
+    case BlockKind::sequence_point:
+      // Without the threads, whose last events it would count.
+      add_sequence_point(content.u64());
+      return content.outcome();
+    case BlockKind::stacks:
+      add_block(frame.kind, content.take_rest());
+      return {};
+    default:
+      return {};
+  }
+}
+
+Result<void> StreamJoin::begin_second(const TraceHeader& trace) {
+  const bool same = trace_ && trace.process_id == trace_->process_id &&
+                    trace.ticks_per_second == trace_->ticks_per_second &&
+                    trace.pointer_size == trace_->pointer_size;
+  if (!same) return fail_at(second_.offset(), "it is not of the process that the first recording is of");
+  // From here on the stacks have numbers of the second stream.
+  add_sequence_point(static_cast<std::uint64_t>(trace.sync_ticks));
+  return {};
+}
+
+Result<void> StreamJoin::add_renumbered(BlockKind kind, EventRows rows) {
+  EventRowWriter into(rows.first_time(), rows.last_time());
+  while (rows.next()) {
+    EventHeader header = rows.header();
+    header.capture_thread += last_thread_;
+    if (kind == BlockKind::events) {
+      ASSIGN_OR_RETURN(header.definition_id, renumbered(header.definition_id, rows));
+      into.add(header, rows.payload());
+      continue;
+    }
+    Cursor in(rows.payload(), rows.payload_offset());
+    ASSIGN_OR_RETURN(const auto number, renumbered(in.u32(), rows));
+    std::vector<std::byte> definition;
+    append(definition, bytes_of(number));
+    append(definition, in.take_rest());
+    RETURN_IF_ERROR(in.outcome());
+    into.add(header, definition);
+  }
+  RETURN_IF_ERROR(rows.outcome());
+  add_block(kind, into.content());
+  return {};
+}
+
+Result<std::uint32_t> StreamJoin::renumbered(std::uint32_t definition, const EventRows& rows) const {
+  const std::uint64_t number = std::uint64_t{definition} + last_definition_;
+  if (number > kMaxDefinition)
+    return fail_at(rows.payload_offset(), "a kind of events has a number that is too high");
+  return static_cast<std::uint32_t>(number);
+}
+
+void StreamJoin::add_block(BlockKind kind, BytesView content) {
+  has_blocks_ = true;
+  append_block(ready_, kind, content, offset_);
+}
+
+void StreamJoin::add_sequence_point(std::uint64_t time) {
+  std::vector<std::byte> content;
+  append(content, bytes_of(time));
+  append(content, bytes_of(std::uint32_t{0}));
+  add_block(BlockKind::sequence_point, content);
+}
+
+}  // namespace farport::nettrace

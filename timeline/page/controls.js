@@ -1,0 +1,113 @@
+// The page around the drawing: the list of what happened in the stretch that is shown.
+
+const part = (id) => document.getElementById(id);
+const model = new Model(JSON.parse(part("data").textContent));
+const lanes = new Lanes(model, part("lanes"), told);
+const MOST_ENTRIES = 500;
+
+function element(name, text, kind = "") {
+  const made = document.createElement(name);
+  made.textContent = text;
+  made.className = kind;
+  return made;
+}
+
+function describe() {
+  const { data } = model;
+  const began = new Date(data.began).toLocaleString([], { dateStyle: "medium", timeStyle: "medium" });
+  const parts = [`pid ${data.pid}`, began, milliseconds(data.duration), data.left_out > 0 ? `${number(data.left_out)} older events left out` : ""];
+  document.title = `${data.process}: timeline`;
+  part("title").textContent = data.process;
+  part("summary").textContent = parts.filter((text) => text !== "").join(" · ");
+  const add = (value, text) => {
+    const option = element("option", text);
+    option.value = value;
+    part("kind").append(option);
+  };
+  add("", "everything");
+  for (const [kind, { name }] of Object.entries(KINDS)) {
+    const found = model.entries.filter((each) => each.kind === kind).length;
+    if (found > 0) add(kind, `${name} (${number(found)})`);
+  }
+}
+
+/** The expression that is searched for; null: none. What is no expression is looked for as it is. */
+function expression() {
+  const text = part("search").value;
+  if (text === "") return null;
+  try {
+    return new RegExp(text, "i");
+  } catch {
+    return new RegExp(text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"), "i");
+  }
+}
+
+function entry(each) {
+  const made = element("li", "");
+  made.append(element("time", clock(model.data.began + each.time)));
+  const kind = element("span", each.kind.toLowerCase(), "kind");
+  kind.style.color = lanes.colour(KINDS[each.kind].colour);
+  made.append(kind);
+  const names = each.stack === null ? [] : model.stack(each.stack);
+  if (names.length === 0) {
+    made.append(element("span", each.text, "what"));
+    return made;
+  }
+  const what = element("details", "", "what");
+  const stack = element("ol", "");
+  stack.append(...names.map((name) => element("li", name)));
+  what.append(element("summary", each.text), stack);
+  made.append(what);
+  return made;
+}
+
+function list() {
+  const found = model.select(lanes.from, lanes.to, part("kind").value, expression());
+  part("list").replaceChildren(...found.slice(0, MOST_ENTRIES).map(entry));
+  part("shown").textContent = found.length > MOST_ENTRIES
+    ? `the first ${number(MOST_ENTRIES)} of ${number(found.length)}: zoom in to see the others`
+    : `${number(found.length)} in ${milliseconds(lanes.to - lanes.from)}`;
+}
+
+let listed = "";
+
+/** Shows what is under the cursor, and lists anew if the stretch is another one. */
+function told() {
+  part("status").textContent = lanes.cursor === null ? "" : [clock(model.data.began + lanes.cursor), ...lanes.values(lanes.cursor)].join(" · ");
+  const stretch = `${lanes.from} ${lanes.to}`;
+  if (stretch === listed) return;
+  listed = stretch;
+  list();
+}
+
+function reset() {
+  lanes.show(0, model.duration);
+}
+
+function pressKey(event) {
+  const typing = event.target.matches("input, select");
+  const step = (lanes.to - lanes.from) / 100;
+  const ways = {
+    ArrowLeft: () => lanes.point(Math.max((lanes.cursor ?? lanes.from) - step, lanes.from)),
+    ArrowRight: () => lanes.point(Math.min((lanes.cursor ?? lanes.from) + step, lanes.to)),
+    "+": () => lanes.zoom(0.5),
+    "-": () => lanes.zoom(2),
+    "/": () => part("search").focus(),
+  };
+  if (event.key === "Escape") {
+    if (event.target === part("search")) part("lanes").focus();
+    reset();
+  } else if (!typing && !event.ctrlKey && !event.metaKey && event.key in ways) {
+    ways[event.key]();
+    event.preventDefault();
+  }
+}
+
+describe();
+document.addEventListener("keydown", pressKey);
+part("search").addEventListener("input", list);
+part("kind").addEventListener("change", list);
+part("controls").addEventListener("submit", (event) => event.preventDefault());
+part("reset").addEventListener("click", reset);
+lanes.draw();
+told();
