@@ -178,8 +178,12 @@ Result<void> OutputFile::keep() {
 }
 
 Result<void> OutputFile::write_out() {
-  // Adds zeros at the end that were left out as a hole.
-  if (::ftruncate(fd_.get(), static_cast<off_t>(size_)) != 0) return failed(errno);
+  // Zeros at the end were left out as a hole. A confined agent may not change the size (Landlock), and writes
+  // none.
+  struct stat status {};
+  if (::fstat(fd_.get(), &status) != 0) return failed(errno);
+  const bool has_hole = static_cast<std::uint64_t>(status.st_size) < size_;
+  if (has_hole && ::ftruncate(fd_.get(), static_cast<off_t>(size_)) != 0) return failed(errno);
   // The file system may have accepted data that it can't store.
   if (::fsync(fd_.get()) != 0) return failed(errno);
   return {};

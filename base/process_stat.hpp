@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <sys/ioctl.h>
 #include <sys/types.h>
 
 namespace farport {
@@ -32,6 +33,11 @@ struct ProcessStat {
   /// Whether it is stopped by a signal such as SIGSTOP, and not by a tracer.
   [[nodiscard]] bool is_stopped() const { return state == 'T'; }
 };
+
+/// The request of ioctl(2) for what the kernel knows of the process of a pidfd: PIDFD_GET_INFO
+/// (linux/pidfd.h), which older headers don't have. It fills in a structure of this size.
+inline constexpr std::size_t kPidfdInfoBytes = 64;
+inline constexpr unsigned long kPidfdGetInfo = _IOC(_IOC_READ | _IOC_WRITE, 0xFF, 11, kPidfdInfoBytes);
 
 /// Empty if the process has ended or isn't visible here.
 [[nodiscard]] std::optional<ProcessStat> process_stat(pid_t pid);

@@ -55,11 +55,11 @@ _farport() {
       _farport_paths -f
       return
       ;;
-    --directory | --dump-directory | --dump-runtime-directory | --search | --socket-dir | --symbols)
+    --directory | --dump-directory | --dump-runtime-directory | --recorder-directory | --search | --socket-dir | --symbols)
       _farport_paths -d
       return
       ;;
-    --accept | --admin | --allow-cn | --allow-dns | --allow-ip | --allow-local | --allow-uri | --app-metrics-counters | --app-metrics-interval | --as | --buffersize | --category | --command | --counters | --dial | --dns | --drain | --duration | --frequency | --grace | --host-name | --image | --insecure-loopback | --ip | --last | --level | --limit | --linger | --listen | --max-histograms | --max-time-series | --name | --on | --ping-interval | --ping-timeout | --process-id | --profile | --providers | --proxy | --refresh-interval | --resume-after | --role | --rounds | --rundown | --runtime | --select | --server-name | --socket | --stopping-event-event-name | --stopping-event-payload-filter | --stopping-event-provider-name | --symbol-server | --timeout | --to | --top | --uri | --user | --verify-cn | --verify-pin | --verify-uri | --via | -n | -p)
+    --accept | --admin | --allow-cn | --allow-dns | --allow-ip | --allow-local | --allow-uri | --app-metrics-counters | --app-metrics-interval | --as | --buffersize | --category | --command | --counters | --crash | --dial | --dns | --drain | --duration | --frequency | --grace | --host-name | --image | --insecure-loopback | --ip | --last | --level | --limit | --linger | --listen | --max-histograms | --max-time-series | --name | --on | --ping-interval | --ping-timeout | --process-id | --profile | --providers | --proxy | --refresh-interval | --resume-after | --role | --rounds | --rundown | --runtime | --select | --server-name | --socket | --stopping-event-event-name | --stopping-event-payload-filter | --stopping-event-provider-name | --symbol-server | --timeout | --to | --top | --uri | --user | --verify-cn | --verify-pin | --verify-uri | --via | -n | -p)
       return
       ;;
     --compression)
@@ -100,13 +100,13 @@ _farport() {
       ;;
   esac
   if [[ $COMP_CWORD -eq 1 ]]; then
-    _farport_words "quickstart join serve connect disconnect run ps dump trace counters top logs exceptions profile stacks gcdump recent convert can-i certs check doctor stdio help-all --help --version"
+    _farport_words "quickstart join serve connect disconnect run ps dump trace counters top logs exceptions profile stacks gcdump recent crashes convert can-i certs check doctor stdio help-all --help --version"
     return
   fi
   case "${COMP_WORDS[1]} ${COMP_WORDS[2]}" in
     'quickstart '*) words="-h --help --listen --role" ;;
     'join '*) words="-h --help --json --format --detach" ;;
-    'serve '*) words="-h --help --help-all --listen --socket-activation --dial --local --insecure-loopback --admin --reuse-port --host-name --search --runtime --diagnostic-port --resume-after --app-metrics --app-metrics-counters --app-metrics-interval --recorder --drain --allow-cn --allow-dns --allow-uri --allow-ip --allow-local --allow-all --audit --dump-directory --dump-runtime-directory --user --confine --limit --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format" ;;
+    'serve '*) words="-h --help --help-all --listen --socket-activation --dial --local --insecure-loopback --admin --reuse-port --host-name --search --runtime --diagnostic-port --resume-after --app-metrics --app-metrics-counters --app-metrics-interval --recorder --recorder-directory --drain --allow-cn --allow-dns --allow-uri --allow-ip --allow-local --allow-all --audit --dump-directory --dump-runtime-directory --user --confine --limit --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format" ;;
     'connect '*) words="-h --help --json --format --detach --help-all --socket-dir --socket --to --log-file --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --accept --server-name --verify-cn --verify-uri --verify-pin --select" ;;
     'disconnect '*) words="-h --help --all" ;;
     'run '*) words="-h --help --help-all --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --accept --server-name --verify-cn --verify-uri --verify-pin --select" ;;
@@ -120,7 +120,8 @@ _farport() {
     'profile '*) words="-h --help -n --name -p --process-id --timeout -o --output --force --wall --event --frequency --top --duration --help-all --symbols --symbol-server --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
     'stacks '*) words="-h --help -n --name -p --process-id --timeout --format --json --help-all --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
     'gcdump '*) words="-h --help -n --name -p --process-id --timeout -o --output --force --top --format --json --help-all --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
-    'recent '*) words="-h --help -n --name -p --process-id --timeout -o --output --force --last --help-all --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
+    'recent '*) words="-h --help -n --name -p --process-id --timeout -o --output --force --last --crash --help-all --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
+    'crashes '*) words="-h --help --json --format --help-all --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
     'convert '*) words="-h --help -o --output --force --top" ;;
     'can-i '*) words="-h --help --all --json --format --help-all --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
     'certs init'*) words="-h --help --force" ;;
@@ -128,14 +129,14 @@ _farport() {
     'certs client'*) words="-h --help --name --dns --ip --uri --force" ;;
     'certs bundle'*) words="-h --help --name -o --output --encrypt --passphrase-file --force" ;;
     'certs '*) words="-h --help init server client bundle" ;;
-    'check '*) words="-h --help --json --format --as --command --on --help-all --socket-dir --socket --to --listen --socket-activation --dial --local --insecure-loopback --admin --reuse-port --host-name --search --runtime --diagnostic-port --resume-after --app-metrics --app-metrics-counters --app-metrics-interval --recorder --drain --allow-cn --allow-dns --allow-uri --allow-ip --allow-local --allow-all --audit --dump-directory --dump-runtime-directory --user --confine --limit --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin --select" ;;
+    'check '*) words="-h --help --json --format --as --command --on --help-all --socket-dir --socket --to --listen --socket-activation --dial --local --insecure-loopback --admin --reuse-port --host-name --search --runtime --diagnostic-port --resume-after --app-metrics --app-metrics-counters --app-metrics-interval --recorder --recorder-directory --drain --allow-cn --allow-dns --allow-uri --allow-ip --allow-local --allow-all --audit --dump-directory --dump-runtime-directory --user --confine --limit --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin --select" ;;
     'doctor '*) words="-h --help --json --format --help-all --search --runtime --dump-directory --dump-runtime-directory --user --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
     'stdio '*) words="-h --help --join --foreground --directory --linger --user" ;;
     'help-all '*) words="-h --help --format --json" ;;
   esac
   if [[ $word != -* ]]; then
     case ${COMP_WORDS[1]} in
-      join | connect | disconnect | run | ps | dump | trace | counters | top | logs | exceptions | profile | stacks | gcdump | recent | can-i | check | doctor)
+      join | connect | disconnect | run | ps | dump | trace | counters | top | logs | exceptions | profile | stacks | gcdump | recent | crashes | can-i | check | doctor)
         _farport_complete_targets
         return
         ;;

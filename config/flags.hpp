@@ -33,6 +33,7 @@ struct Flags {
   std::string output;
   bool force = false;  ///< Replace the file.
   std::string duration;
+  std::string crash;       ///< The id of a runtime that has ended.
   std::string timeout;     ///< For commands about one runtime.
   std::string format;      ///< For commands that print events: text, json or csv.
   std::string interval;    ///< For `counters` and `top`.

@@ -268,8 +268,8 @@ Resolved<ConnectSettings> resolve_connect(const Flags& flags) {
   return resolver.finished(std::move(settings));
 }
 
-Resolved<PsSettings> resolve_ps(const Flags& flags) {
-  Resolver resolver(flags, "ps");
+Resolved<PsSettings> resolve_ps(const Flags& flags, std::string_view command) {
+  Resolver resolver(flags, command);
   PsSettings settings{resolver.some_remotes(), flags.json};
   return resolver.finished(std::move(settings));
 }

@@ -72,7 +72,7 @@ class Resolver {
 /// command line sets in it.
 [[nodiscard]] Resolved<ServeSettings> resolve_serve(const Flags& flags);
 [[nodiscard]] Resolved<ConnectSettings> resolve_connect(const Flags& flags);
-[[nodiscard]] Resolved<PsSettings> resolve_ps(const Flags& flags);
+[[nodiscard]] Resolved<PsSettings> resolve_ps(const Flags& flags, std::string_view command);
 [[nodiscard]] Resolved<DoctorSettings> resolve_doctor(const Flags& flags);
 [[nodiscard]] Resolved<CanISettings> resolve_can_i(const Flags& flags);
 [[nodiscard]] Resolved<DumpCommandSettings> resolve_dump(const Flags& flags,
@@ -83,6 +83,7 @@ class Resolver {
 [[nodiscard]] Resolved<LogsSettings> resolve_logs(const Flags& flags, LogsSettings settings = {});
 /// For `exceptions` and `stacks`, which have no settings of their own.
 [[nodiscard]] Resolved<RecordingSettings> resolve_recording(const Flags& flags, std::string_view command);
+[[nodiscard]] Resolved<RecentSettings> resolve_recent(const Flags& flags);
 [[nodiscard]] Resolved<ProfileSettings> resolve_profile(const Flags& flags, ProfileSettings settings = {});
 [[nodiscard]] Resolved<GcdumpSettings> resolve_gcdump(const Flags& flags, GcdumpSettings settings = {});
 [[nodiscard]] Resolved<RunSettings> resolve_run(const Flags& flags);

@@ -118,6 +118,16 @@ Resolved<RecordingSettings> resolve_recording(const Flags& flags, std::string_vi
   return resolver.finished(std::move(settings));
 }
 
+Resolved<RecentSettings> resolve_recent(const Flags& flags) {
+  Resolver resolver(flags, "recent");
+  RecentSettings settings;
+  take_recording(resolver, flags, settings);
+  settings.crash = flags.crash;
+  if (!settings.crash.empty() && settings.duration)
+    resolver.problem("--last has no meaning with --crash: all that was kept comes");
+  return resolver.finished(std::move(settings));
+}
+
 Resolved<ProfileSettings> resolve_profile(const Flags& flags, ProfileSettings settings) {
   Resolver resolver(flags, "profile");
   take_recording(resolver, flags, settings);

@@ -83,7 +83,9 @@ struct AppMetricsSettings {
 /// The agent's recorder.
 struct RecorderSettings {
   bool keep = false;
-  std::uint64_t runtime_bytes = 8ULL << 20;  ///< Memory for one runtime.
+  std::uint64_t runtime_bytes = 8ULL << 20;      ///< Memory for one runtime.
+  std::string directory;                         ///< For runtimes that have ended; may be empty.
+  std::uint64_t directory_bytes = 256ULL << 20;  ///< For all of these together.
 };
 
 /// Settings of an agent that Configuration and ServeSettings have in common.
@@ -247,6 +249,11 @@ struct RecordingSettings {
   PatienceSettings patience;
   AtStart at_start = AtStart::refused;
   SessionSettings session;
+};
+
+/// For `farport recent`.
+struct RecentSettings : RecordingSettings {
+  std::string crash;  ///< The id of a runtime that has ended; empty: one that runs.
 };
 
 /// The event that ends a recording, in dotnet-trace's syntax; empty: none.

@@ -17,6 +17,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/process_stat.hpp"
+
 #ifdef FARPORT_INSTRUMENTED
 #include "confinement/instrumented.hpp"
 #endif
@@ -39,7 +41,7 @@ constexpr std::array kAllowed{
     "inotify_add_watch", "inotify_init1", "inotify_rm_watch", "poll", "ppoll",
     // Files.
     "access", "close", "close_range", "dup", "dup3", "faccessat", "faccessat2", "fadvise64", "fchmod",
-    "fchmodat", "fchown", "fcntl", "fcntl64", "flock", "fstat", "fstat64", "fstatfs", "fstatfs64",
+    "fchmodat", "fchown", "fcntl", "fcntl64", "flock", "fstat", "fstat64", "fstatfs", "fstatfs64", "fsync",
     "ftruncate", "getcwd", "getdents64", "lseek", "lstat", "mkdir", "mkdirat", "newfstatat", "open", "openat",
     "openat2", "pread64", "preadv", "pwrite64", "pwritev", "read", "readlink", "readlinkat", "readv",
     "rename", "renameat", "renameat2", "rmdir", "stat", "statfs", "statx", "unlink", "unlinkat", "write",
@@ -84,8 +86,10 @@ constexpr std::array kParsing{"brk",     "clock_gettime",   "close",        "exi
 constexpr std::array kStarting{"capget",         "capset",          "getppid", "recvmsg", "rt_sigaction",
                                "rt_sigprocmask", "set_robust_list", "seccomp", "rseq"};
 
-/// Requests of ioctl(2) by libuv and the log, and for checking whether the terminal still exists.
-constexpr std::array<scmp_datum_t, 6> kControls{FIONBIO, FIOCLEX, FIONREAD, TCGETS, TIOCGSID, TIOCGWINSZ};
+/// Requests of ioctl(2) by libuv and the log, for checking whether the terminal still exists, and for how a
+/// process has ended.
+constexpr std::array<scmp_datum_t, 7> kControls{FIONBIO,  FIOCLEX,    FIONREAD,     TCGETS,
+                                                TIOCGSID, TIOCGWINSZ, kPidfdGetInfo};
 
 /// Adds rules to a filter, and remembers the first error.
 class Rules {

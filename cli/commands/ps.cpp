@@ -32,12 +32,6 @@ struct Listing {
   std::vector<std::string> explanations;  ///< Why lists are empty.
 };
 
-bool is_selected(const router::MirroredAgent& agent, const router::Runtime& runtime) {
-  return agent.select.empty() ||
-         std::any_of(agent.select.begin(), agent.select.end(),
-                     [&](const std::string& wanted) { return router::names_runtime(wanted, runtime); });
-}
-
 /// Adds the lists of the agents behind one name, and explanations for empty ones.
 transport::Task<void> add_lists(Listing& listing, const router::FoundAgents& found,
                                 const router::MirroredAgent& agent) {
@@ -52,7 +46,7 @@ transport::Task<void> add_lists(Listing& listing, const router::FoundAgents& fou
       std::move(lines.begin(), lines.end(), std::back_inserter(listing.explanations));
     }
     const auto is_left_out = [&agent](const router::Runtime& runtime) {
-      return !is_selected(agent, runtime);
+      return !router::is_selected(agent.select, runtime);
     };
     const bool some = !runtimes->empty();
     std::erase_if(*runtimes, is_left_out);
@@ -164,7 +158,7 @@ constexpr const char* kPsExamples = R"(Examples:
 RunCommand add_ps_options(CLI::App& options, config::Flags& flags) {
   add_remotes(options, flags);
   add_json_option(options, flags.json, "Print a JSON array");
-  return [&flags] { return run_with(config::resolve_ps(flags), ps); };
+  return [&flags] { return run_with(config::resolve_ps(flags, kPs.name), ps); };
 }
 
 }  // namespace

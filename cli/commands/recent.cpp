@@ -130,7 +130,7 @@ class RecentTransfer {
  public:
   /// All arguments must outlive the transfer.
   RecentTransfer(transport::Loop& loop, const router::MirroredAgent& agent,
-                 const config::RecordingSettings& settings, const router::ReaderProcess& readers)
+                 const config::RecentSettings& settings, const router::ReaderProcess& readers)
       : loop_(loop),
         settings_(settings),
         readers_(readers),
@@ -149,13 +149,18 @@ class RecentTransfer {
   [[nodiscard]] const std::vector<std::string>& explanation() const { return session_.explanation(); }
 
  private:
+  struct Wanted {
+    router::Runtime runtime;
+    std::string path;  ///< Of the request for it.
+  };
+  Task<Result<Wanted>> find();
   Task<Result<Received>> receive();
   Task<void> feed(router::Reading& reading, transport::Stream& from, const router::Runtime& runtime);
   Task<Result<void>> feed_names(router::Reading& reading, const router::Runtime& runtime);
   Task<Result<void>> take_all(router::Reading& reading, RecordingFile& to);
 
   transport::Loop& loop_;
-  const config::RecordingSettings& settings_;
+  const config::RecentSettings& settings_;
   const router::ReaderProcess& readers_;
   std::string nameless_;  ///< Why names of methods are missing.
   ProgressLine line_;
@@ -191,8 +196,12 @@ Task<void> RecentTransfer::feed(router::Reading& reading, transport::Stream& fro
   const auto passed = co_await reading.pass_on(from, router::Reading::As::part);
   if (passed == router::Reading::Passed::failed) reading.abort(from.error());
   if (passed != router::Reading::Passed::all) co_return;
-  const Result<void> named = co_await feed_names(reading, runtime);
-  if (!named) nameless_ = named.error().message();
+  if (settings_.crash.empty()) {
+    const Result<void> named = co_await feed_names(reading, runtime);
+    if (!named) nameless_ = named.error().message();
+  } else {
+    nameless_ = "the process has ended";
+  }
   co_await reading.finish();
 }
 
@@ -210,11 +219,21 @@ Task<Result<void>> RecentTransfer::take_all(router::Reading& reading, RecordingF
   }
 }
 
-Task<Result<Received>> RecentTransfer::receive() {
-  CO_ASSIGN_OR_RETURN(const auto runtime, co_await session_.open(settings_.runtime));
+Task<Result<RecentTransfer::Wanted>> RecentTransfer::find() {
+  if (!settings_.crash.empty()) {
+    CO_ASSIGN_OR_RETURN(auto ended, co_await session_.open_ended(settings_.crash));
+    co_return Wanted{std::move(ended.runtime), "/v1/crashes/" + ended.id};
+  }
+  CO_ASSIGN_OR_RETURN(auto runtime, co_await session_.open(settings_.runtime));
   const auto last = std::chrono::ceil<std::chrono::seconds>(settings_.duration.value_or(kUsualLast));
-  router::ResumableRequest request(
-      session_.sessions(), fmt::format("/v1/runtimes/{}/recent?seconds={}", runtime.id, last.count()));
+  std::string path = fmt::format("/v1/runtimes/{}/recent?seconds={}", runtime.id, last.count());
+  co_return Wanted{std::move(runtime), std::move(path)};
+}
+
+Task<Result<Received>> RecentTransfer::receive() {
+  CO_ASSIGN_OR_RETURN(const auto wanted, co_await find());
+  const router::Runtime& runtime = wanted.runtime;
+  router::ResumableRequest request(session_.sessions(), wanted.path);
   const IoStatus head = co_await request.head_received();
   if (head != IoStatus::ok) co_return tl::unexpected(request.stream().error());
   if (request.head().status != router::http_status::kOk) {
@@ -243,7 +262,7 @@ Task<std::optional<Result<Received>>> RecentTransfer::run(transport::StopSource&
   co_return result;
 }
 
-int recent(const config::RecordingSettings& settings) {
+int recent(const config::RecentSettings& settings) {
   const Form* const form = form_of(settings.output);
   if (form == nullptr)
     return report(Error{"write the recording to", settings.output,
@@ -281,7 +300,8 @@ constexpr const char* kRecentAbout =
 constexpr const char* kRecentExamples = R"(Examples:
   farport recent orders.example:9000
   farport recent orders.example:9000 -o before.html
-  farport recent prod-orders/orders --last 30s -o before.json)";
+  farport recent prod-orders/orders --last 30s -o before.json
+  farport recent orders.example:9000 --crash 20261127T101112Z-orders-1-1a2b3c4d -o crash.html)";
 
 RunCommand add_recent_options(CLI::App& options, config::Flags& flags) {
   add_target(options, flags);
@@ -289,7 +309,9 @@ RunCommand add_recent_options(CLI::App& options, config::Flags& flags) {
              "Output file; its extension chooses the format: .html (timeline), .json, .nettrace "
              "[NAME_TIME.nettrace]");
   options.add_option("--last", flags.duration, "How far back, if so much is kept [2m]")->type_name("TIME");
-  return [&flags] { return run_with(config::resolve_recording(flags, kRecent.name), recent); };
+  options.add_option("--crash", flags.crash, "A runtime that has ended, by its id in farport crashes")
+      ->type_name("ID");
+  return [&flags] { return run_with(config::resolve_recent(flags), recent); };
 }
 
 }  // namespace

@@ -220,7 +220,10 @@ Result<router::AgentSettings> agent_settings(const config::ServeSettings& settin
     for (const std::string& each : settings.app_metrics.counters) names += (names.empty() ? "" : ",") + each;
     agent.app_metrics = router::AppMetricsSettings{std::move(counters), std::move(names), limits};
   }
-  if (settings.recorder.keep) agent.recorder = router::RecorderSettings{settings.recorder.runtime_bytes};
+  const config::RecorderSettings& recorder = settings.recorder;
+  if (recorder.keep)
+    agent.recorder =
+        router::RecorderSettings{recorder.runtime_bytes, recorder.directory, recorder.directory_bytes};
   agent.local = settings.local;
   agent.connect_ports = settings.diagnostic_ports;
   agent.resume_after = settings.resume_after;

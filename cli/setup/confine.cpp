@@ -151,6 +151,8 @@ confinement::Needs needs_of(const config::ServeSettings& settings) {
   }
   if (!settings.local.empty()) places.add(directory_of(settings.local), {Access::remove});
   places.add(settings.dump.directory, {Access::exchange});
+  if (settings.recorder.keep)
+    places.add(settings.recorder.directory, {Access::read, Access::write, Access::remove});
   const bool dials = !settings.dial.empty();
   if (dials) add_resolver(places);
   return {places.take(), confinement::agent_capabilities(), dials, landlock_conflict(settings)};

@@ -63,6 +63,27 @@ Task<Result<router::Runtime>> RuntimeSession::open(std::string wanted) {
   co_return std::move(listed.runtimes[*chosen]);
 }
 
+Task<Result<router::EndedRuntime>> RuntimeSession::open_ended(std::string id) {
+  CO_ASSIGN_OR_RETURN(auto found, co_await router::find_agents(
+                                      loop_, agent_, router::ClientOptions(loop_, session_options(settings_)),
+                                      "/v1/crashes"));
+  std::optional<router::EndedRuntime> chosen;
+  for (router::FoundAgent& each : found) {
+    const auto all = router::all_ended_from_json(each.answer);
+    if (!all || chosen) continue;
+    const auto kept = std::ranges::find(*all, id, &router::EndedRuntime::id);
+    if (kept == all->end()) continue;
+    chosen = *kept;
+    agent_client_ = std::move(each.client);
+    agent_client_->on_break(on_break_);
+  }
+  std::erase_if(found, [](const router::FoundAgent& each) { return each.client == nullptr; });
+  co_await router::leave_agents(loop_, std::move(found));
+  if (chosen) co_return std::move(*chosen);
+  co_return fail("get the recording of", id, "no runtime that has ended is kept under this id",
+                 "farport crashes lists them");
+}
+
 Task<void> RuntimeSession::explain(router::FoundAgents& agents, bool lists_any) {
   const Missing missing = lists_any ? Missing::something : Missing::everything;
   for (const router::FoundAgent& each : agents) {

@@ -34,7 +34,10 @@ class RuntimeSession {
   /// accepts, and keeps the session with the agent that has it. Fails if no agent answers, or if none or
   /// several runtimes match.
   transport::Task<Result<router::Runtime>> open(std::string wanted);
-  /// After a successful open().
+  /// Asks them for a runtime that has ended, by the id of what they have kept of it. Fails if no agent
+  /// answers, or has kept it.
+  transport::Task<Result<router::EndedRuntime>> open_ended(std::string id);
+  /// After a successful open() or open_ended().
   [[nodiscard]] router::SessionManager& sessions() { return agent_client_->sessions(); }
   /// After a successful open(): sends a GET to the agent.
   transport::Task<Result<std::string>> ask(std::string path) { return agent_client_->get(std::move(path)); }

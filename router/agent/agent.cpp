@@ -42,6 +42,12 @@ std::optional<CounterLimits> how_app_metrics_reads(const AgentSettings& settings
   return settings.app_metrics->limits;
 }
 
+std::shared_ptr<const EndedRuntimes> ended_runtimes(const AgentSettings& settings) {
+  if (!settings.recorder || settings.recorder->directory.empty()) return nullptr;
+  return std::make_shared<const EndedRuntimes>(settings.recorder->directory,
+                                               settings.recorder->directory_bytes);
+}
+
 }  // namespace
 
 Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCredentialsPtr credentials,
@@ -65,6 +71,7 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
       suspended_(loop, registry_, log_, settings_.resume_after),
       halts_(loop, registry_, log_),
       meters_(loop, registry_, how_app_metrics_reads(settings_)),
+      ended_(ended_runtimes(settings_)),
       tracing_(loop, log_, registry_, meters_),
       limits_(loop, settings_.limits),
       handshakes_(settings_.limits.handshakes),
@@ -79,7 +86,7 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
            DumpRequests(dumps_, *audit_, metrics_, settings_.session.compression),
            RecordingRequests(loop, connections_, readers_),
            ProfileRequests(loop, registry_, settings_.sampler, readers_, connections_, *audit_, metrics_),
-           RecentRequests(recent_file(), *audit_),
+           RecentRequests(loop, recent_file(), ended_, *audit_),
            connections_,
            resumption_,
            refusals_,
@@ -114,6 +121,9 @@ RecentRequests::FileOf Agent::recent_file() const {
 }
 
 Result<void> Agent::listen() {
+  if (ended_ != nullptr) {
+    RETURN_IF_ERROR(ended_->check());
+  }
   RETURN_IF_ERROR(listen_for_admin());
   for (const std::string& path : settings_.connect_ports) {
     ASSIGN_OR_RETURN(auto port, ConnectPort::create(loop_, registry_, log_, path));
@@ -188,7 +198,7 @@ Task<void> Agent::run() {
     tasks_.spawn(app_metrics_->run());
   }
   if (settings_.recorder) {
-    recorder_.emplace(loop_, registry_, log_, *settings_.recorder);
+    recorder_.emplace(loop_, registry_, log_, *settings_.recorder, ended_);
     tasks_.spawn(recorder_->run());
   }
   if (credentials_ != nullptr) tasks_.spawn(credentials_->run());

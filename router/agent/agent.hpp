@@ -231,6 +231,7 @@ class Agent {
   HaltWatch halts_;
   MeterClaims meters_;  ///< Outlives the sessions that hold claims.
   std::optional<AppMetrics> app_metrics_;
+  std::shared_ptr<const EndedRuntimes> ended_;  ///< Null if nothing is kept of runtimes that have ended.
   std::optional<Recorder> recorder_;
   std::vector<std::unique_ptr<ConnectPort>> connect_ports_;
   TracingSessions tracing_;

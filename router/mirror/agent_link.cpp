@@ -283,8 +283,7 @@ void AgentLink::settle(std::string error) {
 }
 
 bool AgentLink::selected(const Runtime& runtime) const {
-  const auto names = [&](const std::string& wanted) { return names_runtime(wanted, runtime); };
-  return choice_.select.empty() || std::any_of(choice_.select.begin(), choice_.select.end(), names);
+  return is_selected(choice_.select, runtime);
 }
 
 MirroredRuntime* AgentLink::find(const std::string& id) const {

@@ -198,6 +198,58 @@ Result<RuntimeEvent> event_from_json(std::string_view line) {
   }
 }
 
+namespace {
+
+json object_of(const EndedRuntime& ended) {
+  return {{"id", ended.id},           {"runtime", object_of(ended.runtime)},
+          {"ended", ended.ended},     {"kernel_pid", ended.runtime.kernel_pid},
+          {"reason", ended.reason},   {"in_order", ended.in_order},
+          {"seconds", ended.seconds}, {"bytes", ended.bytes}};
+}
+
+EndedRuntime ended_of(const json& object) {
+  EndedRuntime ended;
+  ended.id = text_in(object, "id", kLongestHost);
+  ended.runtime = runtime_of(object.at("runtime"));
+  ended.runtime.kernel_pid = number_at<std::uint64_t>(object, "kernel_pid");
+  ended.ended = text_in(object, "ended");
+  ended.reason = text_in(object, "reason");
+  ended.in_order = object.at("in_order").get<bool>();
+  ended.seconds = number_at<std::uint32_t>(object, "seconds");
+  ended.bytes = number_at<std::uint64_t>(object, "bytes");
+  return ended;
+}
+
+}  // namespace
+
+std::string to_json(const EndedRuntime& ended) {
+  return text_of(object_of(ended));
+}
+
+std::string to_json(const std::vector<EndedRuntime>& all) {
+  json array = json::array();
+  for (const EndedRuntime& ended : all) array.push_back(object_of(ended));
+  return text_of(array);
+}
+
+Result<EndedRuntime> ended_from_json(std::string_view text) {
+  try {
+    return ended_of(parse_bounded(text, kEventValues));
+  } catch (const std::exception& error) {
+    return fail("read", "what is kept of a runtime that has ended", reason_of(error));
+  }
+}
+
+Result<std::vector<EndedRuntime>> all_ended_from_json(std::string_view text) {
+  try {
+    std::vector<EndedRuntime> all;
+    for (const json& object : array_in(text, kListValues)) all.push_back(ended_of(object));
+    return all;
+  } catch (const std::exception& error) {
+    return fail("read", "the agent's list of runtimes that have ended", reason_of(error));
+  }
+}
+
 std::string error_json(std::string_view why, std::optional<std::uint32_t> hresult) {
   json object{{"error", why}};
   if (hresult) object["hresult"] = *hresult;
@@ -368,6 +420,11 @@ bool names_runtime(std::string_view wanted, const Runtime& runtime) {
     }
   }
   return false;
+}
+
+bool is_selected(const std::vector<std::string>& wanted, const Runtime& runtime) {
+  return wanted.empty() ||
+         std::ranges::any_of(wanted, [&](const std::string& each) { return names_runtime(each, runtime); });
 }
 
 Result<std::size_t> choose_runtime(std::string_view wanted, const std::vector<const Runtime*>& runtimes) {

@@ -228,6 +228,107 @@ class Ends(Recording, Case):
         self.agent.stop()
 
 
+class BlackBox(Recording, Case):
+    """What is kept of applications that end."""
+
+    @classmethod
+    def prepare(cls):
+        cls.directory = cls.lab.new_directory(cls.lab.far, "ended")
+        cls.audit = os.path.join(cls.lab.directory, "ended.jsonl")
+        configuration = os.path.join(cls.lab.new_directory(cls.lab.far, "agent"), "farport.toml")
+        with open(configuration, "w", encoding="utf-8") as file:
+            file.write(f'[recorder]\nkeep = true\ndirectory = "{cls.directory}"\n[roles.lister]\ncommands = ["ProcessInfo*"]\n'
+                       '[allow]\ncn = ["tools=admin", "lister=lister"]\n')
+        cls.configuration = configuration
+        cls.agent = cls.share(cls.lab.agent("--config", configuration, "--audit", cls.audit, allow=()))
+
+    def setUp(self):
+        self.application = self.use(Watched(self.lab))
+        self.agent.wait_for(self.application)
+        wait.until(lambda: self.recent()[0].code == 0, self.agent.log, 30)
+
+    def crashes(self, pair=None, agent=None):
+        done = self.lab.near.run(needs.farport(), "crashes", (agent or self.agent).remote, "--json",
+                                 *(pair or self.lab.tools_pair).flags())
+        return json.loads(self.assert_ok(done).stdout)
+
+    def crash(self):
+        """What is kept of the application of this test."""
+        def kept():
+            return [crash for crash in self.crashes() if crash["runtime"]["pid"] == self.application.pid_inside]
+        return wait.until(kept, self.agent.log, 30)[0]
+
+    def end(self, how, reason):
+        """Has the application end, and checks what is kept."""
+        self.application.get("/throw", message=f"the last words before {how}")
+        if how == "kill":
+            time.sleep(0.3)
+            self.application.process.kill()
+        else:
+            self.application.get("/end", how=how)
+        crash = self.crash()
+        self.assertEqual(crash["reason"], reason, crash)
+        self.assertEqual(crash["in_order"], reason == "exit code 0")
+        self.assertEqual(crash["runtime"]["name"], "watched")
+        done, file = self.recent("--crash", crash["id"])
+        self.assert_ok(done)
+        self.assertIn("the process has ended", done.stderr)
+        self.assertEqual(os.path.getsize(file), crash["bytes"])
+        with open(file, "rb") as opened:
+            self.assertIn(f"the last words before {how}".encode("utf-16-le"), opened.read())
+        self.assertEqual(traces.ours(self.lab.near, file).totals["whole"], "yes")
+        return crash
+
+    def test_kill(self):
+        crash = self.end("kill", "killed by signal 9 (SIGKILL)")
+        page = os.path.join(self.lab.new_directory(self.lab.near, "page"), "crash.html")
+        self.assert_ok(self.lab.near.run(needs.farport(), "recent", self.agent.remote, *self.lab.tools_pair.flags(),
+                                         "--crash", crash["id"], "-o", page))
+        with open(page, encoding="utf-8") as opened:
+            self.assertIn("the last words before kill", opened.read())
+        table = self.lab.near.run(needs.farport(), "crashes", self.agent.remote, *self.lab.tools_pair.flags())
+        self.assertIn(crash["id"], self.assert_ok(table).stdout)
+        last = Audit(self.audit).wait_for(audit="recent", decision="allowed")
+        self.assertIn("crash", str(last))
+
+    def test_unhandled_exception(self):
+        self.end("exception", "killed by signal 6 (SIGABRT)")
+
+    def test_fail_fast(self):
+        self.end("failfast", "killed by signal 6 (SIGABRT)")
+
+    def test_stack_overflow(self):
+        self.end("overflow", "killed by signal 6 (SIGABRT)")
+
+    def test_exit(self):
+        self.end("exit", "exit code 3")
+
+    def test_an_end_in_order(self):
+        self.end("done", "exit code 0")
+
+    def test_the_next_agent_has_it_too(self):
+        self.application.process.kill()
+        crash = self.crash()
+        another = self.use(self.lab.agent("--config", self.configuration, allow=(), port=9100))
+        listed = self.crashes(agent=another)
+        self.assertIn(crash["id"], [each["id"] for each in listed])
+        self.assert_ok(self.recent("--crash", crash["id"], agent=another)[0])
+
+    def test_who_may_not_record_sees_nothing(self):
+        self.application.process.kill()
+        crash = self.crash()
+        lister = self.lab.authority.client("lister")
+        self.assertEqual(self.crashes(pair=lister), [])
+        answer = Api(self.lab, lister).request(f"/v1/crashes/{crash['id']}", "-X", "POST")
+        self.assertEqual(answer.status, 403, answer)
+        for unknown in ("nothing", "..%2F..%2Fetc%2Fpasswd", "../../etc/passwd"):
+            answer = Api(self.lab).request(f"/v1/crashes/{unknown}", "-X", "POST")
+            self.assertIn(answer.status, (404, 405), answer)
+        done, _ = self.recent("--crash", "nothing")
+        self.assertEqual(done.code, 1, done.described)
+        self.assertIn("farport crashes", done.stderr)
+
+
 class Runtimes(Recording, Case):
     def check(self, framework):
         application = self.lab.far.start(needs.talkative(framework), "600")

@@ -76,6 +76,8 @@ tl::expected<Api::RouteEntry, Refusal> Api::handler_of(const Route& route) {
       {"GET", "/v1/runtimes/{id}/gcdump", &Api::record},
       {"POST", "/v1/runtimes/{id}/profile", &Api::profile, true},
       {"POST", "/v1/runtimes/{id}/recent", &Api::recent, true},
+      {"GET", "/v1/crashes", &Api::list_ended},
+      {"POST", "/v1/crashes/{id}", &Api::recent_of_ended, true},
       {"POST", "/v1/connections/{token}", nullptr},
       {"DELETE", "/v1/connections/{token}", &Api::forget},
   };
@@ -285,6 +287,18 @@ Handled Api::recent(Response& response, Route route) {
 Handled Api::take_recent(Response& response, Route route) {
   auto runtime = parts_.runtimes.find(route, session_.caller);
   return parts_.recent.take(response, std::move(route), session_.caller, std::move(runtime));
+}
+
+Handled Api::list_ended(Response& response, Route) {
+  return parts_.recent.list_ended(response, session_.caller);
+}
+
+Handled Api::recent_of_ended(Response& response, Route route) {
+  return in_place(response, std::move(route), &Api::take_recent_of_ended);
+}
+
+Handled Api::take_recent_of_ended(Response& response, Route route) {
+  return parts_.recent.take_ended(response, std::move(route), session_.caller);
 }
 
 Handled Api::dump_progress(Response& response, Route route) {

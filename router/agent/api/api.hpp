@@ -16,6 +16,7 @@
 #include "router/agent/dumps/dump.hpp"
 #include "router/agent/gate/audit.hpp"
 #include "router/agent/metrics/metrics.hpp"
+#include "router/agent/recorder/ended_runtimes.hpp"
 #include "router/agent/recorder/recent_blocks.hpp"
 #include "router/agent/recordings/recording_requests.hpp"
 #include "router/agent/runtimes/halt_watch.hpp"
@@ -137,24 +138,33 @@ class ProfileRequests {
   Places places_;                 ///< For profiles under way.
 };
 
-/// The API's requests for what the recorder has kept.
+/// The API's requests for what the recorder has kept, of runtimes that run and of those that have ended.
 class RecentRequests {
  public:
   using Clock = RecentBlocks::Clock;
   /// What a runtime has reported since then; nothing if nothing is kept.
   using FileOf = std::function<std::optional<RecentFile>(const Runtime&, Clock::time_point)>;
 
-  /// `file_of` is null if there is no recorder.
-  RecentRequests(FileOf file_of, Audit& audit);
+  /// `file_of` is null if there is no recorder, and `ended` if it keeps nothing of runtimes that have ended.
+  RecentRequests(transport::Loop& loop, FileOf file_of, std::shared_ptr<const EndedRuntimes> ended,
+                 Audit& audit);
 
   /// POST /v1/runtimes/{id}/recent. `runtime` is the one that the route names, or why there is none.
   Handled take(Response& response, Route route, const Caller& caller,
                tl::expected<RuntimePtr, Refusal> runtime);
+  /// GET /v1/crashes: the runtimes that have ended, as far as the caller might record them.
+  Handled list_ended(Response& response, const Caller& caller);
+  /// POST /v1/crashes/{id}
+  Handled take_ended(Response& response, Route route, const Caller& caller);
 
  private:
   Handled send(Response& response, Route route, RuntimePtr runtime, AuditEntry& entry);
+  Handled send_ended(Response& response, EndedRuntime ended, AuditEntry& entry);
+  transport::Task<tl::expected<EndedRuntime, Refusal>> find_ended(std::string id);
 
+  transport::Loop& loop_;
   FileOf file_of_;
+  std::shared_ptr<const EndedRuntimes> ended_;
   Audit& audit_;
   Places places_;  ///< For answers under way. Each holds what it sends.
 };
@@ -220,6 +230,9 @@ class Api : public std::enable_shared_from_this<Api> {
   Handled take_recording(Response& response, Route route);
   Handled take_dump(Response& response, Route route);
   Handled dump_progress(Response& response, Route route);
+  Handled list_ended(Response& response, Route route);
+  Handled recent_of_ended(Response& response, Route route);
+  Handled take_recent_of_ended(Response& response, Route route);
   Handled profile(Response& response, Route route);
   Handled take_profile(Response& response, Route route);
   Handled recent(Response& response, Route route);

@@ -70,6 +70,7 @@ namespace {
 
 constexpr std::string_view kRuntime = "/v1/runtimes/";
 constexpr std::string_view kConnection = "/v1/connections/";
+constexpr std::string_view kCrash = "/v1/crashes/";
 
 /// Percent-decoding (RFC 3986 section 2.1). An invalid escape stays as it is.
 std::string decoded(std::string_view text) {
@@ -103,6 +104,11 @@ Route parse_route(std::string_view method, std::string_view target) {
   if (path.starts_with(kConnection)) {
     route.id = path.substr(kConnection.size());
     route.path = std::string(kConnection) + "{token}";
+    return route;
+  }
+  if (path.starts_with(kCrash)) {
+    route.id = path.substr(kCrash.size());
+    route.path = std::string(kCrash) + "{id}";
     return route;
   }
   if (!path.starts_with(kRuntime)) {

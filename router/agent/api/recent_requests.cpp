@@ -1,13 +1,18 @@
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <utility>
 
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
 #include "router/agent/api/api.hpp"
 #include "router/agent/gate/gate.hpp"
 #include "router/wire/http_status.hpp"
+#include "transport/offload.hpp"
 
 namespace farport::router {
 namespace {
@@ -18,6 +23,7 @@ using transport::Task;
 /// How many answers there are at once: their callers may be slow.
 constexpr std::size_t kMaxAnswers = 4;
 constexpr int kUntilRoom = 10;
+constexpr std::size_t kFilePiece = 64 * 1024;
 constexpr std::uint32_t kUsualSeconds = 120;
 constexpr std::uint32_t kMaxRecentSeconds = 24 * 60 * 60;
 
@@ -31,6 +37,13 @@ Refusal busy(std::string why) {
   return refusal;
 }
 
+Refusal keeps_none() {
+  return not_sent(
+      http_status::kNotFound,
+      "this agent keeps nothing of runtimes that have ended: start it with farport serve --recorder "
+      "--recorder-directory DIR");
+}
+
 /// A function of its own: GCC 12 destroys the elements of an initializer list twice in a coroutine.
 void begin_recording(Response& response, const std::string& seconds) {
   response.send_head(http_status::kOk,
@@ -38,10 +51,13 @@ void begin_recording(Response& response, const std::string& seconds) {
                      true);
 }
 
-/// Sends the file, and counts its bytes in `sent`.
-Task<Result<void>> send_file(RecentFile file, transport::Stream& caller, std::uint64_t& sent) {
+/// The next bytes of a recording; nothing after its end.
+using NextPiece = std::function<Task<Result<std::vector<std::byte>>>()>;
+
+/// Sends a recording to its end, and counts its bytes in `sent`.
+Task<Result<void>> send_all(NextPiece next, transport::Stream& caller, std::uint64_t& sent) {
   for (;;) {
-    const std::vector<std::byte> piece = file.next();
+    CO_ASSIGN_OR_RETURN(const auto piece, co_await next());
     IoStatus written = IoStatus::ok;
     if (piece.empty()) {
       written = co_await caller.finish();
@@ -54,10 +70,44 @@ Task<Result<void>> send_file(RecentFile file, transport::Stream& caller, std::ui
   }
 }
 
+Task<Result<std::vector<std::byte>>> next_of(RecentFile& file) {
+  co_return file.next();
+}
+
+/// A disk may be slow, so it is read on another thread.
+Task<Result<std::vector<std::byte>>> next_of(transport::Loop& loop, std::shared_ptr<UniqueFd> file) {
+  const auto piece = std::make_shared<Result<std::vector<std::byte>>>();
+  transport::Offload reading(loop, [file, piece] {
+    std::vector<std::byte> bytes(kFilePiece);
+    const ssize_t got = ::read(file->get(), bytes.data(), bytes.size());
+    if (got < 0) {
+      *piece = fail_errno("read", "the recording", errno);
+    } else {
+      bytes.resize(static_cast<std::size_t>(got));
+      *piece = std::move(bytes);
+    }
+  });
+  co_await reading.done();
+  co_return std::move(*piece);
+}
+
+/// What comes of sending; told in the audit.
+void note_outcome(const Result<void>& sent, Response& response, AuditEntry& entry) {
+  entry.outcome = {};
+  if (sent) return;
+  entry.outcome = {Outcome::Kind::broken_off, sent.error().message()};
+  response.stream().abort(sent.error());
+}
+
 }  // namespace
 
-RecentRequests::RecentRequests(FileOf file_of, Audit& audit)
-    : file_of_(std::move(file_of)), audit_(audit), places_(kMaxAnswers, "sends", "recording") {}
+RecentRequests::RecentRequests(transport::Loop& loop, FileOf file_of,
+                               std::shared_ptr<const EndedRuntimes> ended, Audit& audit)
+    : loop_(loop),
+      file_of_(std::move(file_of)),
+      ended_(std::move(ended)),
+      audit_(audit),
+      places_(kMaxAnswers, "sends", "recording") {}
 
 Handled RecentRequests::take(Response& response, Route route, const Caller& caller,
                              tl::expected<RuntimePtr, Refusal> runtime) {
@@ -91,11 +141,60 @@ Handled RecentRequests::send(Response& response, Route route, RuntimePtr runtime
                                    runtime->name));
   const auto reaches = std::chrono::ceil<std::chrono::seconds>(now - file->begun()).count();
   begin_recording(response, std::to_string(reaches));
-  const Result<void> sent = co_await send_file(std::move(*file), response.stream(), entry.to_tool);
-  entry.outcome = {};
-  if (sent) co_return std::nullopt;
-  entry.outcome = {Outcome::Kind::broken_off, sent.error().message()};
-  response.stream().abort(sent.error());
+  NextPiece next = [&file] { return next_of(*file); };
+  const Result<void> sent = co_await send_all(std::move(next), response.stream(), entry.to_tool);
+  note_outcome(sent, response, entry);
+  co_return std::nullopt;
+}
+
+Handled RecentRequests::list_ended(Response& response, const Caller& caller) {
+  if (ended_ == nullptr) co_return keeps_none();
+  const auto all = std::make_shared<std::vector<EndedRuntime>>();
+  transport::Offload reading(loop_, [directory = ended_, all] { *all = directory->all(); });
+  co_await reading.done();
+  std::erase_if(
+      *all, [&caller](const EndedRuntime& each) { return !authorize_recent(caller, each.runtime).allowed; });
+  co_await response.send(http_status::kOk, kJson, to_json(*all));
+  co_return std::nullopt;
+}
+
+Task<tl::expected<EndedRuntime, Refusal>> RecentRequests::find_ended(std::string id) {
+  const auto found = std::make_shared<Result<EndedRuntime>>();
+  transport::Offload reading(loop_, [directory = ended_, found, id] { *found = directory->find(id); });
+  co_await reading.done();
+  if (*found) co_return std::move(**found);
+  const int status = found->error().cause == ENOENT ? http_status::kNotFound : http_status::kBadGateway;
+  co_return tl::unexpected(not_sent(status, found->error().message()));
+}
+
+Handled RecentRequests::take_ended(Response& response, Route route, const Caller& caller) {
+  if (ended_ == nullptr) co_return keeps_none();
+  auto ended = co_await find_ended(route.id);
+  // One that the caller may not see looks like one that does not exist.
+  if (ended && !caller.sees(ended->runtime)) ended = co_await find_ended({});
+  AuditEntry entry{"recent", caller};
+  entry.command = "recent";
+  entry.arguments = nlohmann::json{{"crash", route.id}}.dump();
+  const AuditOnExit audited(audit_, entry, AuditOnExit::Clock::now());
+  tl::expected<RuntimePtr, Refusal> runtime = tl::unexpected(Refusal{});
+  if (ended) runtime = std::make_shared<const Runtime>(ended->runtime);
+  if (!ended) runtime = tl::unexpected(ended.error());
+  std::optional<Refusal> refused = decide(entry, runtime, authorize_recent);
+  if (!refused) refused = co_await send_ended(response, std::move(*ended), entry);
+  if (refused) entry.outcome = {entry.allowed ? Outcome::Kind::failed : Outcome::Kind::refused, refused->why};
+  co_return refused;
+}
+
+Handled RecentRequests::send_ended(Response& response, EndedRuntime ended, AuditEntry& entry) {
+  const auto place = places_.take(entry.caller);
+  if (!place) co_return busy(place.error());
+  auto opened = ended_->open(ended.id);
+  if (!opened) co_return not_sent(http_status::kBadGateway, opened.error().message());
+  const auto file = std::make_shared<UniqueFd>(std::move(*opened));
+  begin_recording(response, std::to_string(ended.seconds));
+  NextPiece next = [this, file] { return next_of(loop_, file); };
+  const Result<void> sent = co_await send_all(std::move(next), response.stream(), entry.to_tool);
+  note_outcome(sent, response, entry);
   co_return std::nullopt;
 }
 

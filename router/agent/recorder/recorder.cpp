@@ -5,8 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "router/helpers/helper_process.hpp"
 #include "router/recordings/recordings.hpp"
+#include "transport/offload.hpp"
+#include "transport/race.hpp"
 #include "transport/share.hpp"
 #include "transport/timer.hpp"
 
@@ -22,6 +26,24 @@ constexpr std::size_t kPieceBytes = 16 * 1024;
 /// With less than this a runtime's definitions would hardly leave room for events.
 constexpr std::uint64_t kMinRuntimeBytes = std::uint64_t{512} << 10;
 constexpr std::uint64_t kMaxRecorded = 100;
+/// How long the last events of a runtime that has ended may take to come, and how long it is looked for how
+/// its process has ended.
+constexpr transport::Milliseconds kLastEvents{300};
+constexpr transport::Milliseconds kEndLook{200};
+constexpr int kMaxEndLooks = 10;
+
+WatchedProcess watch_process(const Registry& registry, const std::string& runtime_id) {
+  const DiagnosticPort* const port = registry.port(runtime_id);
+  return port == nullptr ? WatchedProcess(0, 0) : WatchedProcess(port->process().pid, port->process_start());
+}
+
+/// What is kept of a runtime, on its way to the disk.
+struct Keeping {
+  EndedRuntime about;
+  std::optional<RecentFile> file;
+  std::size_t removed = 0;  ///< Older ones that had to go.
+  Result<void> kept;
+};
 
 }  // namespace
 
@@ -32,6 +54,7 @@ RuntimeRecorder::RuntimeRecorder(transport::Loop& loop, Registry& registry, cons
       log_(log),
       limit_(std::move(limit)),
       runtime_(std::move(runtime)),
+      process_(watch_process(registry, runtime_.id)),
       blocks_(0),
       tasks_(loop) {
   tasks_.spawn(run());
@@ -77,15 +100,59 @@ Task<void> RuntimeRecorder::end() {
   tasks_.clear();
 }
 
-Recorder::Recorder(transport::Loop& loop, Registry& registry, Log log, RecorderSettings settings)
-    : log_(std::move(log)),
-      settings_(settings),
+Recorder::Recorder(transport::Loop& loop, Registry& registry, Log log, RecorderSettings settings,
+                   std::shared_ptr<const EndedRuntimes> ended)
+    : loop_(loop),
+      log_(std::move(log)),
+      settings_(std::move(settings)),
       total_(std::max(memory_for_helpers(), kMinRuntimeBytes)),
-      kept_(loop, registry, log_, std::min(total_ / kMinRuntimeBytes, kMaxRecorded), "the recorder",
-            [this, &loop, &registry](const Runtime& runtime) {
-              return std::make_unique<RuntimeRecorder>(
-                  loop, registry, log_, [this] { return limit(); }, runtime);
-            }) {}
+      ended_(std::move(ended)),
+      keeping_(loop),
+      kept_(
+          loop, registry, log_, std::min(total_ / kMinRuntimeBytes, kMaxRecorded), "the recorder",
+          [this, &loop, &registry](const Runtime& runtime) {
+            return std::make_unique<RuntimeRecorder>(
+                loop, registry, log_, [this] { return limit(); }, runtime);
+          },
+          [this](std::unique_ptr<RuntimeRecorder> recorder) {
+            if (ended_ != nullptr) keeping_.spawn(keep_ended(std::move(recorder)));
+          }) {}
+
+Task<void> Recorder::keep_ended(std::unique_ptr<RuntimeRecorder> recorder) {
+  const auto now = std::chrono::system_clock::now();
+  co_await transport::sleep(loop_, kLastEvents);
+  const WatchedProcess& process = recorder->process();
+  for (int looks = 0; looks < kMaxEndLooks && process.ended() && !process.end(); ++looks)
+    co_await transport::sleep(loop_, kEndLook);
+  const auto keeping = std::make_shared<Keeping>();
+  keeping->file = recorder->blocks().file(Clock::time_point::min());
+  // It may have lost its socket alone.
+  if (!keeping->file || process.runs()) co_return;
+  EndedRuntime& about = keeping->about;
+  about.runtime = recorder->runtime();
+  about.ended = utc_text(now);
+  if (const auto end = process.end()) {
+    about.reason = end->text();
+    about.in_order = end->in_order();
+  }
+  const auto reaches = std::chrono::ceil<std::chrono::seconds>(Clock::now() - keeping->file->begun());
+  about.seconds = static_cast<std::uint32_t>(reaches.count());
+  recorder.reset();
+  transport::Offload writing(loop_, [directory = ended_, keeping] {
+    keeping->kept = directory->keep(keeping->about, std::move(*keeping->file), keeping->removed);
+  });
+  co_await writing.done();
+  const std::string name = fmt::format("{} (pid {})", about.runtime.name, about.runtime.pid);
+  if (!keeping->kept) {
+    log_->error("what was recorded of {}, which has ended, is lost: {}", name,
+                keeping->kept.error().message());
+    co_return;
+  }
+  log_->info("kept the last {} s of {}, {}: {}", about.seconds, name,
+             about.reason.empty() ? "which has ended" : about.reason, about.id);
+  if (keeping->removed > 0)
+    log_->warn("removed older recordings of runtimes that have ended, to make room: {}", keeping->removed);
+}
 
 std::size_t Recorder::limit() const {
   const std::uint64_t runtimes = std::max<std::uint64_t>(kept_.all().size(), 1);
@@ -93,7 +160,8 @@ std::size_t Recorder::limit() const {
 }
 
 Task<void> Recorder::end() {
-  return kept_.end(kEndLimit);
+  co_await kept_.end(kEndLimit);
+  co_await with_deadline(loop_, keeping_.idle(), kEndLimit);
 }
 
 std::optional<RecentFile> Recorder::file(const std::string& runtime_id, Clock::time_point since) const {

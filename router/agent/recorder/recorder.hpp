@@ -4,10 +4,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "base/log.hpp"
+#include "router/agent/recorder/ended_runtimes.hpp"
+#include "router/agent/recorder/process_end.hpp"
 #include "router/agent/recorder/recent_blocks.hpp"
 #include "router/agent/runtimes/own_session.hpp"
 #include "router/agent/runtimes/registry.hpp"
@@ -18,6 +21,8 @@ namespace farport::router {
 
 struct RecorderSettings {
   std::uint64_t runtime_bytes = std::uint64_t{8} << 20;  ///< The memory for one runtime at most.
+  std::string directory{};  ///< Where recordings of runtimes that have ended are kept; empty: nowhere.
+  std::uint64_t directory_bytes = std::uint64_t{256} << 20;  ///< Of these recordings, at most.
 };
 
 /// Records one runtime for as long as it is listed.
@@ -36,6 +41,8 @@ class RuntimeRecorder {
   transport::Task<void> end();
 
   [[nodiscard]] const RecentBlocks& blocks() const { return blocks_; }
+  [[nodiscard]] const Runtime& runtime() const { return runtime_; }
+  [[nodiscard]] const WatchedProcess& process() const { return process_; }
 
  private:
   transport::Task<void> run();
@@ -47,6 +54,7 @@ class RuntimeRecorder {
   const Log& log_;
   std::function<std::size_t()> limit_;
   Runtime runtime_;
+  WatchedProcess process_;
   RecentBlocks blocks_;
   std::optional<ipc::SessionId> session_;
   transport::TaskSet tasks_;
@@ -58,7 +66,9 @@ class Recorder {
  public:
   using Clock = RecentBlocks::Clock;
 
-  Recorder(transport::Loop& loop, Registry& registry, Log log, RecorderSettings settings);
+  /// `ended` may be null: nothing is kept of runtimes that have ended then.
+  Recorder(transport::Loop& loop, Registry& registry, Log log, RecorderSettings settings,
+           std::shared_ptr<const EndedRuntimes> ended);
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
@@ -72,10 +82,15 @@ class Recorder {
 
  private:
   [[nodiscard]] std::size_t limit() const;
+  /// Keeps what was recorded of a runtime that has ended in the directory.
+  transport::Task<void> keep_ended(std::unique_ptr<RuntimeRecorder> recorder);
 
+  transport::Loop& loop_;
   Log log_;
   RecorderSettings settings_;
-  std::uint64_t total_;  ///< For all runtimes, in bytes.
+  std::uint64_t total_;                         ///< For all runtimes, in bytes.
+  std::shared_ptr<const EndedRuntimes> ended_;  ///< Null if they are not kept.
+  transport::TaskSet keeping_;
   PerRuntime<RuntimeRecorder> kept_;
 };
 

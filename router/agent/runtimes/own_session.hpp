@@ -38,16 +38,19 @@ template <typename Kept>
 class PerRuntime {
  public:
   using Make = std::function<std::unique_ptr<Kept>(const Runtime&)>;
+  using Removed = std::function<void(std::unique_ptr<Kept>)>;
 
   /// At most `most` runtimes have one. `what` is named in the warning about further ones: "the recorder".
+  /// `removed`, if set, gets what was kept for a runtime that has ended.
   PerRuntime(transport::Loop& loop, Registry& registry, Log log, std::size_t most, const char* what,
-             Make make)
+             Make make, Removed removed = {})
       : loop_(loop),
         registry_(registry),
         log_(std::move(log)),
         most_(most),
         what_(what),
-        make_(std::move(make)) {}
+        make_(std::move(make)),
+        removed_(std::move(removed)) {}
   PerRuntime(const PerRuntime&) = delete;
   PerRuntime& operator=(const PerRuntime&) = delete;
 
@@ -77,7 +80,8 @@ class PerRuntime {
     const Runtime& runtime = event.runtime;
     if (event.kind == RuntimeEvent::Kind::listed) return;
     if (event.kind == RuntimeEvent::Kind::removed) {
-      kept_.erase(runtime.id);
+      auto ended = kept_.extract(runtime.id);
+      if (!ended.empty() && removed_) removed_(std::move(ended.mapped()));
       return;
     }
     if (runtime.state != RuntimeState::running) return;
@@ -97,6 +101,7 @@ class PerRuntime {
   std::size_t most_;
   const char* what_;
   Make make_;
+  Removed removed_;
   std::map<std::string, std::unique_ptr<Kept>> kept_;
   bool ended_ = false;
 };

@@ -9,6 +9,7 @@
 //   GET /count?by=N           adds to the meter's and the EventSource's counters
 //   GET /query?text=TEXT      says that it has sent this to a database, as EF Core does
 //   GET /tick                 what they stand at
+//   GET /end?how=HOW          ends the process a moment later: exception, failfast, overflow, exit or done
 //   GET /hold?count=N         keeps so many more objects, and says what all objects take then
 //
 // The journal has a JSON object in each line.
@@ -40,6 +41,7 @@ app.MapGet("/throw", (string message) => journal.Write("exception", Thrower.Catc
 app.MapGet("/count", (int by) => Counts.Add(by));
 app.MapGet("/query", (string text) => Database.Query(text));
 app.MapGet("/tick", () => Counts.Total);
+app.MapGet("/end", (string how) => Ending.Begin(how));
 app.MapGet("/hold", (int count) => Held.Keep(count));
 app.Lifetime.ApplicationStarted.Register(() => Console.WriteLine("ready"));
 app.Run();

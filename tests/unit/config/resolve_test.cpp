@@ -262,7 +262,7 @@ TEST_CASE("a runtime is named by a flag as well, and not twice") {
 }
 
 TEST_CASE("where no agent is named, it says what can be given") {
-  const auto settings = resolve_ps(Flags{});
+  const auto settings = resolve_ps(Flags{}, "ps");
   REQUIRE_FALSE(settings.has_value());
   CHECK_THAT(settings.error().front(), Catch::Contains("ssh://HOST"));
 }
@@ -334,7 +334,7 @@ TEST_CASE("a remote has a bundle of its own, or that of all") {
                                           "[remotes.orders.tls]\n" +
                                           own)};
     flags.remotes = {"orders"};
-    return resolve_ps(flags);
+    return resolve_ps(flags, "ps");
   };
   const std::string three = "cert = \"/c\"\nkey = \"/k\"\nca = \"/a\"\n";
   const auto own = tls_of(three + "crl = \"/r\"", "bundle = \"/b\"");
@@ -378,7 +378,7 @@ TEST_CASE("a mirror that accepts agents needs certificates, and has no other way
 TEST_CASE("the proxy is the flag's, the file's or the environment's, and loopback has none") {
   const TemporaryDirectory directory;
   const auto towards = [](const Flags& flags, const char* host) {
-    const auto settings = resolve_ps(flags);
+    const auto settings = resolve_ps(flags, "ps");
     REQUIRE(settings.has_value());
     const auto proxy = settings->remotes.front().proxy.towards(host);
     return proxy ? proxy->text() : std::string("none");
@@ -398,7 +398,7 @@ TEST_CASE("the proxy is the flag's, the file's or the environment's, and loopbac
   flags.given["proxy"] = {"none"};
   CHECK(towards(flags, "orders") == "none");
   flags.given["proxy"] = {"socks5://flag"};
-  CHECK_FALSE(resolve_ps(flags).has_value());
+  CHECK_FALSE(resolve_ps(flags, "ps").has_value());
 }
 
 TEST_CASE("places of symbols come from flags, the environment and the file, and servers are URLs") {

@@ -5,6 +5,13 @@
 using farport::router::parse_route;
 using farport::router::Route;
 
+TEST_CASE("the id of a crash is a part of the path", "[api]") {
+  const Route route = parse_route("POST", "/v1/crashes/20261127T101112Z-orders-1-1a2b3c4d");
+  CHECK(route.path == "/v1/crashes/{id}");
+  CHECK(route.id == "20261127T101112Z-orders-1-1a2b3c4d");
+  CHECK(parse_route("GET", "/v1/crashes").path == "/v1/crashes");
+}
+
 TEST_CASE("a path without a runtime stands as it is", "[router]") {
   for (const std::string path :
        {"/", "/v1/runtimes", "/v1/agent", "/v2/runtimes/x/ipc", "*", "", "v1/agent"}) {

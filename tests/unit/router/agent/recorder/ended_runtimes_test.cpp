@@ -1,0 +1,169 @@
+#include "router/agent/recorder/ended_runtimes.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <fstream>
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include "base/files.hpp"
+#include "router/agent/recorder/process_end.hpp"
+#include "tests/unit/auth/fixtures.hpp"
+#include "tests/unit/nettrace/trace_writer.hpp"
+#include "transport/child_process.hpp"
+
+using namespace farport;
+using namespace std::chrono_literals;
+using router::EndedRuntime;
+using router::EndedRuntimes;
+using router::ProcessEnd;
+using router::RecentBlocks;
+using router::WatchedProcess;
+
+namespace {
+
+constexpr std::uint64_t kPlenty = 1 << 20;
+
+/// A recording with one event of so many bytes.
+router::RecentFile recording(std::size_t bytes = 100) {
+  test::TraceWriter writer = test::TraceWriter::begun(4);
+  const test::FieldWriter fields = test::definition_4(1, "Orders", 10, "Priced");
+  writer.block(nettrace::BlockKind::metadata,
+               test::event_block().u8(0xC0).var(0).var(fields.size()).bytes(fields.take()));
+  test::FieldWriter event = test::event_block();
+  event.u8(0x87).var(1).var(0).var(500).var(3).var(600).var(2'000).var(bytes);
+  for (std::size_t at = 0; at < bytes; ++at) event.u8(at * 131 >> 3);
+  writer.block(nettrace::BlockKind::events, event);
+  RecentBlocks blocks(kPlenty);
+  REQUIRE(blocks.take(writer.bytes(), RecentBlocks::Clock::time_point(1h)));
+  return *blocks.file({});
+}
+
+EndedRuntime ended(std::string name, std::string time, bool in_order = false) {
+  EndedRuntime made;
+  made.runtime.id = "2cf9291d-e961-4c59-bf2c-2f0a0c1e6e11";
+  made.runtime.name = std::move(name);
+  made.runtime.pid = 7;
+  made.runtime.kernel_pid = 8;
+  made.ended = std::move(time);
+  made.reason = "exit code 134";
+  made.in_order = in_order;
+  made.seconds = 120;
+  return made;
+}
+
+class Kept {
+ public:
+  explicit Kept(std::uint64_t most = kPlenty) : directory(directory_.path(), most) {}
+
+  std::string keep(EndedRuntime runtime, std::size_t bytes = 100) {
+    REQUIRE(directory.keep(runtime, recording(bytes), removed));
+    return runtime.id;
+  }
+  [[nodiscard]] std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const EndedRuntime& each : directory.all()) names.push_back(each.runtime.name);
+    return names;
+  }
+  [[nodiscard]] std::string path() const { return directory_.path(); }
+
+ private:
+  auth::test::TemporaryDirectory directory_;
+
+ public:
+  EndedRuntimes directory;
+  std::size_t removed = 0;
+};
+
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("what is kept of a runtime that has ended is found again", "[recorder]") {
+  Kept kept;
+  REQUIRE(kept.directory.check());
+  const std::string id = kept.keep(ended("orders", "2026-11-27T10:11:12Z"));
+  kept.keep(ended("../bil ling", "2026-11-27T10:11:13Z"));
+  CHECK(id.starts_with("20261127T101112Z-orders-7-"));
+  const auto found = kept.directory.find(id);
+  REQUIRE(found);
+  CHECK(found->runtime.name == "orders");
+  CHECK(found->runtime.kernel_pid == 8);
+  CHECK(found->reason == "exit code 134");
+  CHECK(found->seconds == 120);
+  const auto file = kept.directory.open(id);
+  REQUIRE(file);
+  const auto content = read_limited(file->get(), kPlenty);
+  REQUIRE(content);
+  CHECK(content->starts_with("Nettrace"));
+  CHECK(content->size() == found->bytes);
+  CHECK(kept.names() == Names{"orders", "../bil ling"});
+  CHECK(kept.removed == 0);
+}
+
+TEST_CASE("no id leads out of the directory", "[recorder]") {
+  Kept kept;
+  std::ofstream(kept.path() + "/secret.json") << "{}";
+  for (const char* id : {"", "..", "../x", "a/b", ".hidden", "a b", "secret"}) {
+    CHECK(!kept.directory.find(id));
+    CHECK(!kept.directory.open(id));
+  }
+  CHECK(kept.directory.find("nothing").error().cause == ENOENT);
+  CHECK(kept.directory.all().empty());
+}
+
+TEST_CASE("where there is no room the oldest goes, and at first what has ended in order", "[recorder]") {
+  Kept kept(25'000);
+  kept.keep(ended("first", "2026-11-27T10:00:01Z"), 8'000);
+  kept.keep(ended("second", "2026-11-27T10:00:02Z", true), 8'000);
+  CHECK(kept.removed == 0);
+  kept.keep(ended("third", "2026-11-27T10:00:03Z"), 8'000);
+  CHECK(kept.names() == Names{"first", "third"});
+  kept.keep(ended("fourth", "2026-11-27T10:00:04Z"), 8'000);
+  CHECK(kept.names() == Names{"third", "fourth"});
+  // The newest stays, however large it is.
+  kept.keep(ended("fifth", "2026-11-27T10:00:05Z"), 40'000);
+  CHECK(kept.names() == Names{"fifth"});
+  CHECK(kept.removed == 4);
+}
+
+TEST_CASE("a directory where others may write is refused", "[recorder]") {
+  Kept kept;
+  REQUIRE(::chmod(kept.path().c_str(), 0777) == 0);
+  const auto checked = kept.directory.check();
+  REQUIRE(!checked);
+  CHECK(checked.error().message().find("others") != std::string::npos);
+  CHECK(!EndedRuntimes("/nowhere", kPlenty).check());
+  CHECK(!EndedRuntimes("/proc/self/stat", kPlenty).check());
+}
+
+TEST_CASE("how a process has ended is told in words", "[recorder]") {
+  CHECK(ProcessEnd{0}.text() == "exit code 0");
+  CHECK(ProcessEnd{3 << 8}.text() == "exit code 3");
+  CHECK(ProcessEnd{SIGKILL}.text() == "killed by signal 9 (SIGKILL)");
+  CHECK(ProcessEnd{SIGABRT | 0x80}.text() == "killed by signal 6 (SIGABRT)");
+  CHECK(ProcessEnd{0}.in_order());
+  CHECK(!ProcessEnd{3 << 8}.in_order());
+}
+
+TEST_CASE("a process is watched to its end", "[recorder]") {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  const WatchedProcess watch(child, transport::start_time_of(child));
+  CHECK(watch.runs());
+  CHECK(!watch.end());
+  // Another process by that pid is not watched.
+  CHECK(!WatchedProcess(child, 1).runs());
+  CHECK(!WatchedProcess(0, 0).runs());
+  REQUIRE(::kill(child, SIGKILL) == 0);
+  REQUIRE(::waitpid(child, nullptr, 0) == child);
+  CHECK(watch.ended());
+  CHECK(!watch.runs());
+}
