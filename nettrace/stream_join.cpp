@@ -144,6 +144,7 @@ Result<void> StreamJoin::add_renumbered(BlockKind kind, EventRows rows) {
     into.add(header, definition);
   }
   RETURN_IF_ERROR(rows.outcome());
+  if (into.content().size() > kMaxBlockBytes) return fail_at(second_.offset(), "a block is too large");
   add_block(kind, into.content());
   return {};
 }

@@ -38,13 +38,10 @@ struct Sign {
   std::string_view name;
   std::optional<double> events::Vitals::*value;
 };
-constexpr std::array kSigns{Sign{"cpu_percent", &events::Vitals::cpu},
-                            Sign{"working_set", &events::Vitals::working_set},
-                            Sign{"heap", &events::Vitals::heap},
-                            Sign{"allocated_per_second", &events::Vitals::allocated},
-                            Sign{"threads", &events::Vitals::threads},
-                            Sign{"queued", &events::Vitals::queued},
-                            Sign{"requests_per_second", &events::Vitals::requests}};
+constexpr std::array kSigns{
+    Sign{"cpu_percent", &events::Vitals::cpu}, Sign{"working_set", &events::Vitals::working_set},
+    Sign{"heap", &events::Vitals::heap},       Sign{"allocated_per_second", &events::Vitals::allocated},
+    Sign{"threads", &events::Vitals::threads}, Sign{"queued", &events::Vitals::queued}};
 
 class Writer {
  public:

@@ -21,6 +21,7 @@ constexpr std::uint32_t kContentionEnds = 91;
 /// Reasons for which the runtime suspends its threads: a collection, and preparing one.
 constexpr std::uint32_t kForCollection = 1;
 constexpr std::uint32_t kForPreparation = 6;
+constexpr std::uint32_t kMaxGeneration = 2;
 /// Why the thread pool changes its size: its threads don't get on.
 constexpr std::uint32_t kStarvation = 6;
 /// The counters of one second come within this time.
@@ -28,16 +29,15 @@ constexpr std::chrono::milliseconds kOneMoment{500};
 constexpr double kCounterInterval = 1;
 constexpr double kMaxWaitNanoseconds = 1e15;
 
-template <typename Item>
-void add_newest(std::deque<Item>& to, Item item) {
-  to.push_back(std::move(item));
-  if (to.size() > kMaxHeld) to.pop_front();
-}
+/// Threads that may wait for a lock at a time, and the frames of each that are kept.
+constexpr std::size_t kMaxOpenWaits = 4096;
+constexpr std::size_t kMaxWaitFrames = 128;
 
 std::vector<std::uint64_t> addresses_of(const nettrace::Stack& stack) {
+  const std::size_t frames = std::min(stack.size(), kMaxWaitFrames);
   std::vector<std::uint64_t> addresses;
-  addresses.reserve(stack.size());
-  for (std::size_t at = 0; at < stack.size(); ++at) addresses.push_back(stack[at]);
+  addresses.reserve(frames);
+  for (std::size_t at = 0; at < frames; ++at) addresses.push_back(stack[at]);
   return addresses;
 }
 
@@ -59,6 +59,12 @@ void TimelineReader::on_trace(const nettrace::TraceHeader& trace) {
 
 void TimelineReader::on_event(const nettrace::Event& event) {
   if (auto entry = events::read_log_entry(trace_, event)) {
+    // Nobody shows these.
+    entry->arguments = {};
+    entry->exception = {};
+    entry->event_name = {};
+    entry->trace_id = {};
+    entry->span_id = {};
     const std::size_t size = sizeof(*entry) + entry->category.size() + entry->message.size();
     left_out_ += logs_.add(std::move(*entry), size);
   } else if (auto thrown = events::read_exception(trace_, event)) {
@@ -95,8 +101,10 @@ void TimelineReader::take_runtime_event(const nettrace::Event& event) {
   switch (event.definition.event_id) {
     case kSuspending: {
       const std::uint32_t reason = in.u32();
-      if (reason == kForCollection || reason == kForPreparation)
-        add_newest(steps_, Step{time, Step::Kind::suspending});
+      // A preparation is that of a collection beside the running threads, which is always one of
+      // generation 2.
+      if (reason == kForPreparation) add_newest(steps_, Step{time, Step::Kind::suspending, kMaxGeneration});
+      if (reason == kForCollection) add_newest(steps_, Step{time, Step::Kind::suspending});
       return;
     }
     case kCollectionStarts:
@@ -112,7 +120,10 @@ void TimelineReader::take_runtime_event(const nettrace::Event& event) {
       if (in.u32() == kStarvation) add_newest(starved_, time);
       return;
     case kContentionBegins:
-      if (open_waits_.size() == kMaxHeld) open_waits_.clear();
+      if (open_waits_.size() == kMaxOpenWaits) {
+        left_out_ += open_waits_.size();
+        open_waits_.clear();
+      }
       open_waits_.insert_or_assign(event.thread.id, OpenWait{time, addresses_of(event.stack)});
       return;
     case kContentionEnds:
@@ -151,7 +162,8 @@ std::vector<Pause> TimelineReader::pauses() {
     } else if (step.kind == Step::Kind::started) {
       generation = step.generation;
     } else if (suspending != nullptr) {
-      pauses.push_back({suspending->time, step.time - suspending->time, generation});
+      pauses.push_back(
+          {suspending->time, step.time - suspending->time, std::max(suspending->generation, generation)});
       suspending = nullptr;
     }
   }

@@ -59,7 +59,7 @@ class TimelineReader final : public nettrace::Handler {
     enum class Kind : std::uint8_t { suspending, started, resumed };
     Time time;
     Kind kind{};
-    std::uint32_t generation = 0;
+    std::uint32_t generation = 0;  ///< As far as this step tells.
   };
   /// A wait for a lock that has begun.
   struct OpenWait {
@@ -71,6 +71,13 @@ class TimelineReader final : public nettrace::Handler {
     std::vector<std::uint64_t> stack;
   };
 
+  template <typename Item>
+  void add_newest(std::deque<Item>& to, Item item) {
+    to.push_back(std::move(item));
+    if (to.size() <= kMaxHeld) return;
+    to.pop_front();
+    ++left_out_;
+  }
   void take_measurement(const nettrace::Event& event);
   void take_runtime_event(const nettrace::Event& event);
   void end_wait(const nettrace::Event& event);

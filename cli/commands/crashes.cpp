@@ -34,7 +34,9 @@ void add(Crashes& crashes, const router::FoundAgent& found, const router::Mirror
   auto ended = router::all_ended_from_json(found.answer);
   if (!ended) return crashes.failures.push_back(ended.error());
   for (router::EndedRuntime& each : *ended) {
-    if (router::is_selected(agent.select, each.runtime))
+    // Two agents may share a directory.
+    const auto same = [&each](const Crash& known) { return known.ended.id == each.id; };
+    if (router::is_selected(agent.select, each.runtime) && std::ranges::none_of(crashes.all, same))
       crashes.all.push_back({found.client->address(), std::move(each)});
   }
 }
@@ -84,7 +86,7 @@ int crashes(const config::PsSettings& settings) {
   } else if (!found.all.empty()) {
     std::fputs(crashes_as_table(found.all).c_str(), stdout);
   } else if (found.failures.empty()) {
-    print_message("no runtime has ended since the recorder keeps them");
+    print_message("no runtime is kept that has ended and that you may record");
   }
   return found.failures.empty() ? kSuccess : kFailure;
 }

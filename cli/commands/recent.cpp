@@ -40,6 +40,7 @@
 #include "timeline/timeline.hpp"
 #include "timeline/timeline_reader.hpp"
 #include "transport/child_process.hpp"
+#include "transport/event.hpp"
 #include "transport/race.hpp"
 #include "transport/task_set.hpp"
 
@@ -66,8 +67,8 @@ struct Received {
 /// Takes the next bytes of the recording with names. Errors: it takes no more.
 using Take = std::function<Result<void>(const std::vector<std::byte>&)>;
 
-/// Joins the recording, which comes as a part, with one that names the methods. If the latter is no good, it
-/// says so and leaves it out.
+/// Joins the recording, which comes as a part, with one that names the methods. Where the latter is no good,
+/// it says so and leaves the rest of it out.
 Result<void> join_names(router::ReaderInput& from, router::ReaderOutput& to, const Take& take) {
   nettrace::StreamJoin joined;
   for (;;) {
@@ -80,11 +81,11 @@ Result<void> join_names(router::ReaderInput& from, router::ReaderOutput& to, con
     ASSIGN_OR_RETURN(const auto piece, from.next());
     if (piece.empty()) break;
     const auto ready = joined.take_second(piece);
-    if (!ready) {
-      to.write(router::ReaderFrame::notice, shortened(ready.error().message(), router::kMaxNoticeBytes));
-      break;
-    }
-    RETURN_IF_ERROR(take(*ready));
+    const Result<void> taken = ready ? take(*ready) : tl::unexpected(ready.error());
+    if (taken) continue;
+    to.write(router::ReaderFrame::notice, shortened(taken.error().message(), router::kMaxNoticeBytes));
+    if (ready) return {};
+    break;
   }
   return take(joined.end());
 }
@@ -134,6 +135,7 @@ class RecentTransfer {
       : loop_(loop),
         settings_(settings),
         readers_(readers),
+        given_up_(loop),
         line_(loop),
         session_(loop, agent, settings.session,
                  [this](const Error& why) { line_.interrupted(why.message()); }),
@@ -142,8 +144,9 @@ class RecentTransfer {
   RecentTransfer(const RecentTransfer&) = delete;
   RecentTransfer& operator=(const RecentTransfer&) = delete;
 
-  /// Runs until the file is whole; empty if it was stopped before. Fails if the runtime isn't found (ESRCH),
-  /// the agent refuses, or the file can't be written.
+  /// Runs until the file is whole; empty if it was stopped before. Once all but the names of methods has
+  /// come, the first stop only ends the wait for these. Fails if the runtime isn't found (ESRCH), the agent
+  /// refuses, or the file can't be written.
   Task<std::optional<Result<Received>>> run(transport::StopSource& stop);
   /// Why the runtime may not have been found; see RuntimeSession.
   [[nodiscard]] const std::vector<std::string>& explanation() const { return session_.explanation(); }
@@ -154,15 +157,19 @@ class RecentTransfer {
     std::string path;  ///< Of the request for it.
   };
   Task<Result<Wanted>> find();
-  Task<Result<Received>> receive();
-  Task<void> feed(router::Reading& reading, transport::Stream& from, const router::Runtime& runtime);
+  Task<Result<Received>> receive(transport::StopSource& stop);
+  Task<void> give_up(transport::StopSource& stop);
+  Task<void> feed(router::Reading& reading, transport::Stream& from, const router::Runtime& runtime,
+                  transport::StopSource& stop);
   Task<Result<void>> feed_names(router::Reading& reading, const router::Runtime& runtime);
   Task<Result<void>> take_all(router::Reading& reading, RecordingFile& to);
 
   transport::Loop& loop_;
   const config::RecentSettings& settings_;
   const router::ReaderProcess& readers_;
-  std::string nameless_;  ///< Why names of methods are missing.
+  transport::Event given_up_;
+  bool all_has_come_ = false;  ///< Of the recording itself.
+  std::string nameless_;       ///< Why names of methods are missing.
   ProgressLine line_;
   RuntimeSession session_;
   Patience patience_;
@@ -192,13 +199,15 @@ Task<Result<void>> RecentTransfer::feed_names(router::Reading& reading, const ro
 
 /// Passes on what came before, and then the names.
 Task<void> RecentTransfer::feed(router::Reading& reading, transport::Stream& from,
-                                const router::Runtime& runtime) {
+                                const router::Runtime& runtime, transport::StopSource& stop) {
   const auto passed = co_await reading.pass_on(from, router::Reading::As::part);
   if (passed == router::Reading::Passed::failed) reading.abort(from.error());
   if (passed != router::Reading::Passed::all) co_return;
   if (settings_.crash.empty()) {
-    const Result<void> named = co_await feed_names(reading, runtime);
-    if (!named) nameless_ = named.error().message();
+    all_has_come_ = true;
+    const auto named = co_await first_of(feed_names(reading, runtime), stop.wait());
+    if (!named) nameless_ = "interrupted";
+    if (named && !*named) nameless_ = named->error().message();
   } else {
     nameless_ = "the process has ended";
   }
@@ -230,7 +239,7 @@ Task<Result<RecentTransfer::Wanted>> RecentTransfer::find() {
   co_return Wanted{std::move(runtime), std::move(path)};
 }
 
-Task<Result<Received>> RecentTransfer::receive() {
+Task<Result<Received>> RecentTransfer::receive(transport::StopSource& stop) {
   CO_ASSIGN_OR_RETURN(const auto wanted, co_await find());
   const router::Runtime& runtime = wanted.runtime;
   router::ResumableRequest request(session_.sessions(), wanted.path);
@@ -248,15 +257,23 @@ Task<Result<Received>> RecentTransfer::receive() {
                           router::Reading::For::user);
   CO_RETURN_IF_ERROR(reading.begin(readers_));
   transport::TaskSet feeding(loop_);
-  feeding.spawn(feed(reading, request.stream(), runtime));
+  feeding.spawn(feed(reading, request.stream(), runtime, stop));
   CO_RETURN_IF_ERROR(co_await take_all(reading, *file));
   CO_RETURN_IF_ERROR(file->keep());
   received.nameless = nameless_;
   co_return received;
 }
 
+Task<void> RecentTransfer::give_up(transport::StopSource& stop) {
+  co_await stop.wait();
+  if (all_has_come_) co_await stop.again();
+  given_up_.set();
+}
+
 Task<std::optional<Result<Received>>> RecentTransfer::run(transport::StopSource& stop) {
-  auto result = co_await first_of(receive(), stop.wait());
+  transport::TaskSet stopping(loop_);
+  stopping.spawn(give_up(stop));
+  auto result = co_await first_of(receive(stop), given_up_.wait());
   co_await first_of(session_.leave(), stop.again());
   line_.end();
   co_return result;

@@ -68,8 +68,10 @@ Task<Result<router::EndedRuntime>> RuntimeSession::open_ended(std::string id) {
                                       loop_, agent_, router::ClientOptions(loop_, session_options(settings_)),
                                       "/v1/crashes"));
   std::optional<router::EndedRuntime> chosen;
+  std::optional<Error> unreadable;
   for (router::FoundAgent& each : found) {
     const auto all = router::all_ended_from_json(each.answer);
+    if (!all) unreadable = all.error();
     if (!all || chosen) continue;
     const auto kept = std::ranges::find(*all, id, &router::EndedRuntime::id);
     if (kept == all->end()) continue;
@@ -80,6 +82,7 @@ Task<Result<router::EndedRuntime>> RuntimeSession::open_ended(std::string id) {
   std::erase_if(found, [](const router::FoundAgent& each) { return each.client == nullptr; });
   co_await router::leave_agents(loop_, std::move(found));
   if (chosen) co_return std::move(*chosen);
+  if (unreadable) co_return tl::unexpected(*unreadable);
   co_return fail("get the recording of", id, "no runtime that has ended is kept under this id",
                  "farport crashes lists them");
 }

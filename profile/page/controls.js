@@ -1,6 +1,5 @@
 // The page around the drawing. What it shows is in the address behind the #, to be kept and sent.
 
-const part = (id) => document.getElementById(id);
 const model = new Model(JSON.parse(part("profile").textContent));
 const graph = new Graph(model, part("stage"), part("graph"), part("rest"));
 const data = model.data;
@@ -22,12 +21,6 @@ function describeProfile() {
   document.title = `${data.process}: flame graph`;
   part("title").textContent = data.process;
   part("summary").textContent = parts.filter((text) => text !== "").join(" · ");
-}
-
-function element(name, text) {
-  const made = document.createElement(name);
-  made.textContent = text;
-  return made;
 }
 
 function listThreads() {
@@ -83,17 +76,6 @@ function showTip(call, x, y) {
   const left = Math.max(0, Math.min(x + 14, innerWidth - tip.offsetWidth - 4));
   const top = y + 18 + tip.offsetHeight > innerHeight ? y - tip.offsetHeight - 10 : y + 18;
   tip.style.transform = `translate(${left}px, ${Math.max(0, top)}px)`;
-}
-
-/** The expression that is searched for; null: none. What is no expression is looked for as it is. */
-function expression() {
-  const text = part("search").value;
-  if (text === "") return null;
-  try {
-    return new RegExp(text, "i");
-  } catch {
-    return new RegExp(text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"), "i");
-  }
 }
 
 function search() {

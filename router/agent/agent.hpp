@@ -212,6 +212,7 @@ class Agent {
   void write_process(MetricsText& text) const;
   void write_sessions(MetricsText& text) const;
   void write_diagnostics(MetricsText& text) const;
+  void write_recorder(MetricsText& text) const;
   void write_resumption(MetricsText& text) const;
 
   transport::Loop& loop_;

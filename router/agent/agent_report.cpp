@@ -217,6 +217,20 @@ void Agent::write_diagnostics(MetricsText& text) const {
       .sample(suspended, MetricsText::label("state", "suspended"));
 }
 
+void Agent::write_recorder(MetricsText& text) const {
+  if (!recorder_) return;
+  const RecorderTotals totals = recorder_->totals();
+  text.single("farport_recorder_runtimes", kGauge, "Runtimes of which something is recorded.",
+              totals.runtimes)
+      .single("farport_recorder_bytes", kGauge, "Memory of all recordings.", totals.bytes)
+      .single("farport_recorder_reach_seconds", kGauge, "How far back the shortest recording goes.",
+              totals.reach.count())
+      .family("farport_recorder_ended_total", kCounter,
+              "Runtimes that have ended, by whether their recording was kept.")
+      .sample(totals.kept, MetricsText::label("outcome", "kept"))
+      .sample(totals.lost, MetricsText::label("outcome", "lost"));
+}
+
 void Agent::write_resumption(MetricsText& text) const {
   text.single("farport_connections_waiting", kGauge, "Diagnostic connections that wait for their mirror.",
               resumption_.waiting())
@@ -242,6 +256,7 @@ std::string Agent::metrics_text() const {
   write_process(text);
   write_sessions(text);
   write_diagnostics(text);
+  write_recorder(text);
   write_resumption(text);
   write_limits(text, settings_.limits);
   discovery_.write_metrics(text);

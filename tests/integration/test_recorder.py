@@ -1,10 +1,11 @@
 """`farport serve --recorder` and `farport recent`: what happened before somebody looked."""
 
+import contextlib
 import json
 import os
 import time
 
-from harness import needs, traces, wait
+from harness import http2, needs, traces, wait
 from harness.agent import ALLOW_TOOLS
 from harness.api import Api
 from harness.audit import Audit
@@ -147,6 +148,14 @@ class Recorder(Recording, Case):
         self.assertTrue(any("Watched.Thrower.Throw" in frame for frame in frames), frames)
         self.assertTrue(any(timeline["vitals"]["cpu_percent"]))
         self.assertTrue(all(heap > 0 for heap in timeline["vitals"]["heap"]))
+
+    def test_metrics_say_how_far_back_it_goes(self):
+        def metrics():
+            text = Api(self.lab).request("/v1/metrics").body.decode()
+            return dict(line.rsplit(" ", 1) for line in text.splitlines() if line.startswith("farport_recorder_"))
+        self.assertEqual(metrics()["farport_recorder_runtimes"], "1")
+        self.assertGreater(int(metrics()["farport_recorder_bytes"]), 1000)
+        wait.until(lambda: int(metrics()["farport_recorder_reach_seconds"]) > 1, metrics, 30)
 
     def test_the_last_seconds_alone(self):
         self.application.get("/throw", message="long ago")
@@ -324,6 +333,10 @@ class BlackBox(Recording, Case):
         for unknown in ("nothing", "..%2F..%2Fetc%2Fpasswd", "../../etc/passwd"):
             answer = Api(self.lab).request(f"/v1/crashes/{unknown}", "-X", "POST")
             self.assertIn(answer.status, (404, 405), answer)
+        # What is no text is refused like any other.
+        with contextlib.closing(http2.Client(self.lab)) as client:
+            refused = json.loads(client.answer(client.request("POST", "/v1/crashes/\xff")))
+            self.assertIn("there is no crash", refused["error"])
         done, _ = self.recent("--crash", "nothing")
         self.assertEqual(done.code, 1, done.described)
         self.assertIn("farport crashes", done.stderr)

@@ -1,16 +1,8 @@
 // The page around the drawing: the list of what happened in the stretch that is shown.
 
-const part = (id) => document.getElementById(id);
 const model = new Model(JSON.parse(part("data").textContent));
 const lanes = new Lanes(model, part("lanes"), told);
 const MOST_ENTRIES = 500;
-
-function element(name, text, kind = "") {
-  const made = document.createElement(name);
-  made.textContent = text;
-  made.className = kind;
-  return made;
-}
 
 function describe() {
   const { data } = model;
@@ -28,17 +20,6 @@ function describe() {
   for (const [kind, { name }] of Object.entries(KINDS)) {
     const found = model.entries.filter((each) => each.kind === kind).length;
     if (found > 0) add(kind, `${name} (${number(found)})`);
-  }
-}
-
-/** The expression that is searched for; null: none. What is no expression is looked for as it is. */
-function expression() {
-  const text = part("search").value;
-  if (text === "") return null;
-  try {
-    return new RegExp(text, "i");
-  } catch {
-    return new RegExp(text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"), "i");
   }
 }
 

@@ -85,7 +85,7 @@ class Lanes {
       const text = label(left, top + 48, each.name);
       text.style.fill = this.colour(each.colour);
       drawing.append(text);
-      left += each.name.length * 6 + 12;
+      left += each.name.length * 7 + 12;
     }
     for (const time of lane.marks?.times ?? []) {
       if (time >= this.from && time <= this.to) drawing.append(shape("circle", { cx: this.x(time), cy: top + 5, r: 4, fill: this.colour(lane.marks.colour) }));
@@ -95,7 +95,7 @@ class Lanes {
   /** Returns the highest value. */
   drawLines(drawing, lines, bottom) {
     const seen = lines.map((line) => line.values.filter(([time]) => time >= this.from && time <= this.to));
-    const most = Math.max(0, ...seen.flat().map(([, value]) => value));
+    const most = seen.flat().reduce((high, [, value]) => Math.max(high, value), 0);
     lines.forEach((line, at) => {
       const points = seen[at].map(([time, value]) => `${this.x(time).toFixed(1)},${(bottom - (most > 0 ? value / most : 0) * (LANE - 6)).toFixed(1)}`);
       drawing.append(shape("polyline", { points: points.join(" "), class: "line", stroke: this.colour(line.colour) }));
@@ -127,7 +127,7 @@ class Lanes {
     const { began } = this.model.data;
     for (let time = Math.ceil((began + this.from) / step) * step - began; time <= this.to; time += step) {
       drawing.append(shape("line", { x1: this.x(time), x2: this.x(time), y1: 0, y2: height - AXIS, class: "rule" }));
-      const text = label(this.x(time), height - 7, clock(began + time));
+      const text = label(this.x(time), height - 7, clock(began + time, true));
       text.setAttribute("text-anchor", "middle");
       drawing.append(text);
     }
@@ -176,16 +176,21 @@ class Lanes {
     const timeOf = (event) => this.time(event.clientX - this.place.getBoundingClientRect().left);
     this.place.addEventListener("pointermove", (event) => this.point(timeOf(event)));
     this.place.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
       this.dragged = timeOf(event);
       this.place.setPointerCapture(event.pointerId);
     });
     this.place.addEventListener("pointerup", (event) => {
+      if (this.dragged === null) return;
       const [from, to] = [this.dragged, timeOf(event)].sort((a, b) => a - b);
       this.dragged = null;
       if (this.x(to) - this.x(from) > 3) this.show(from, to);
       else this.drawCursor();
     });
-    this.place.addEventListener("pointercancel", () => (this.dragged = null));
+    this.place.addEventListener("pointercancel", () => {
+      this.dragged = null;
+      this.drawCursor();
+    });
   }
 }
 
@@ -204,12 +209,14 @@ function label(x, y, text, kind = "") {
 /** A round number of milliseconds that is not less than `least`. */
 function stepOf(least) {
   const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000, 600_000, 1_800_000, 3_600_000];
-  return steps.find((step) => step >= least) ?? steps.at(-1);
+  let step = steps.find((each) => each >= least) ?? steps.at(-1);
+  while (step < least) step *= 2;
+  return step;
 }
 
-/** The time of day, such as 12:03:04.5. */
-function clock(time) {
+/** The time of day, such as 12:03:04.500; without the fraction if that is 0 and `round`. */
+function clock(time, round = false) {
   const at = new Date(time);
-  const part = Math.round(at.getMilliseconds());
-  return at.toLocaleTimeString("en-GB") + (part === 0 ? "" : `.${String(part).padStart(3, "0").replace(/0+$/, "")}`);
+  const fraction = at.getMilliseconds();
+  return at.toLocaleTimeString("en-GB") + (round && fraction === 0 ? "" : `.${String(fraction).padStart(3, "0")}`);
 }

@@ -289,7 +289,11 @@ Handled Api::take_recent(Response& response, Route route) {
   return parts_.recent.take(response, std::move(route), session_.caller, std::move(runtime));
 }
 
-Handled Api::list_ended(Response& response, Route) {
+Handled Api::list_ended(Response& response, Route route) {
+  return in_place(response, std::move(route), &Api::list_ended_now);
+}
+
+Handled Api::list_ended_now(Response& response, Route) {
   return parts_.recent.list_ended(response, session_.caller);
 }
 

@@ -231,6 +231,7 @@ class Api : public std::enable_shared_from_this<Api> {
   Handled take_dump(Response& response, Route route);
   Handled dump_progress(Response& response, Route route);
   Handled list_ended(Response& response, Route route);
+  Handled list_ended_now(Response& response, Route route);
   Handled recent_of_ended(Response& response, Route route);
   Handled take_recent_of_ended(Response& response, Route route);
   Handled profile(Response& response, Route route);

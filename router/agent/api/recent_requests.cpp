@@ -6,12 +6,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/text.hpp"
 #include "router/agent/api/api.hpp"
 #include "router/agent/gate/gate.hpp"
 #include "router/wire/http_status.hpp"
+#include "router/wire/json_members.hpp"
 #include "transport/offload.hpp"
 
 namespace farport::router {
@@ -42,6 +41,15 @@ Refusal keeps_none() {
       http_status::kNotFound,
       "this agent keeps nothing of runtimes that have ended: start it with farport serve --recorder "
       "--recorder-directory DIR");
+}
+
+/// The same whether there is none or the caller may not know of it.
+Refusal no_crash(const std::string& id) {
+  return not_sent(http_status::kNotFound, "there is no crash " + id + "; GET /v1/crashes lists them");
+}
+
+std::string crash_argument(const std::string& id) {
+  return text_of(json{{"crash", id}});
 }
 
 /// A function of its own: GCC 12 destroys the elements of an initializer list twice in a coroutine.
@@ -163,18 +171,17 @@ Task<tl::expected<EndedRuntime, Refusal>> RecentRequests::find_ended(std::string
   transport::Offload reading(loop_, [directory = ended_, found, id] { *found = directory->find(id); });
   co_await reading.done();
   if (*found) co_return std::move(**found);
-  const int status = found->error().cause == ENOENT ? http_status::kNotFound : http_status::kBadGateway;
-  co_return tl::unexpected(not_sent(status, found->error().message()));
+  co_return tl::unexpected(no_crash(id));
 }
 
 Handled RecentRequests::take_ended(Response& response, Route route, const Caller& caller) {
   if (ended_ == nullptr) co_return keeps_none();
   auto ended = co_await find_ended(route.id);
   // One that the caller may not see looks like one that does not exist.
-  if (ended && !caller.sees(ended->runtime)) ended = co_await find_ended({});
+  if (ended && !caller.sees(ended->runtime)) ended = tl::unexpected(no_crash(route.id));
   AuditEntry entry{"recent", caller};
   entry.command = "recent";
-  entry.arguments = nlohmann::json{{"crash", route.id}}.dump();
+  entry.arguments = crash_argument(route.id);
   const AuditOnExit audited(audit_, entry, AuditOnExit::Clock::now());
   tl::expected<RuntimePtr, Refusal> runtime = tl::unexpected(Refusal{});
   if (ended) runtime = std::make_shared<const Runtime>(ended->runtime);
@@ -189,7 +196,7 @@ Handled RecentRequests::send_ended(Response& response, EndedRuntime ended, Audit
   const auto place = places_.take(entry.caller);
   if (!place) co_return busy(place.error());
   auto opened = ended_->open(ended.id);
-  if (!opened) co_return not_sent(http_status::kBadGateway, opened.error().message());
+  if (!opened) co_return no_crash(ended.id);
   const auto file = std::make_shared<UniqueFd>(std::move(*opened));
   begin_recording(response, std::to_string(ended.seconds));
   NextPiece next = [this, file] { return next_of(loop_, file); };

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <ctime>
+#include <map>
 #include <span>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/files.hpp"
@@ -19,10 +22,16 @@ namespace {
 
 constexpr std::string_view kRecording = ".nettrace";
 constexpr std::string_view kAbout = ".json";
-constexpr std::size_t kMaxAbout = std::size_t{256} << 10;
-/// More than a directory of the usual size has.
-constexpr std::size_t kMaxEntries = 20'000;
+constexpr std::size_t kMaxAbout = std::size_t{64} << 10;
 constexpr std::size_t kMaxNameInId = 40;
+constexpr std::size_t kMaxId = 200;
+/// What a process says of itself is cut to these sizes, in bytes: a list of all must not become too long.
+constexpr std::size_t kMaxText = 256;
+constexpr std::size_t kMaxCommandLine = 1024;
+/// What is older than this and not whole is not being written any more.
+constexpr std::chrono::minutes kLeftBehind{10};
+/// For the description, and what the file system needs for two files.
+constexpr std::uint64_t kAroundRecording = std::uint64_t{16} << 10;
 
 bool is_id_letter(char each) {
   return (each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z') || (each >= '0' && each <= '9') ||
@@ -30,7 +39,8 @@ bool is_id_letter(char each) {
 }
 
 bool is_recording_id(std::string_view text) {
-  return !text.empty() && text.front() != '.' && std::ranges::all_of(text, is_id_letter);
+  return !text.empty() && text.size() <= kMaxId && text.front() != '.' &&
+         std::ranges::all_of(text, is_id_letter);
 }
 
 /// Ids sort by time: "20261127T101112Z-orders-4711-1a2b3c4d".
@@ -43,9 +53,21 @@ std::string new_id(const EndedRuntime& ended) {
   return fmt::format("{}-{}-{}-{}", time, name, ended.runtime.pid, random_token().substr(0, 8));
 }
 
-std::uint64_t size_at(const std::string& path) {
-  struct stat found {};
-  return ::lstat(path.c_str(), &found) == 0 ? static_cast<std::uint64_t>(found.st_size) : 0;
+/// Cuts all that the process has said of itself.
+void cut_texts(Runtime& runtime) {
+  for (std::string* text : {&runtime.name, &runtime.os, &runtime.architecture, &runtime.version,
+                            &runtime.host, &runtime.container.name, &runtime.container.pod})
+    text->resize(shortened(*text, kMaxText).size());
+  runtime.command_line.resize(shortened(runtime.command_line, kMaxCommandLine).size());
+}
+
+std::uint64_t size_of(RecentFile file) {
+  std::uint64_t size = 0;
+  for (;;) {
+    const std::size_t piece = file.next().size();
+    if (piece == 0) return size;
+    size += piece;
+  }
 }
 
 Error unknown(const std::string& id) {
@@ -72,7 +94,7 @@ Result<void> EndedRuntimes::check() const {
   return {};
 }
 
-Result<void> EndedRuntimes::write(const EndedRuntime& ended, RecentFile& file, std::uint64_t& size) const {
+Result<void> EndedRuntimes::write(const EndedRuntime& ended, RecentFile file) const {
   using Existing = OutputFile::Existing;
   using Named = OutputFile::Named;
   ASSIGN_OR_RETURN(const auto recording, OutputFile::create("the recording", path_of(ended.id, kRecording),
@@ -82,51 +104,78 @@ Result<void> EndedRuntimes::write(const EndedRuntime& ended, RecentFile& file, s
     if (piece.empty()) break;
     RETURN_IF_ERROR(recording->append(piece));
   }
-  size = recording->size();
+  ASSIGN_OR_RETURN(const auto about, OutputFile::create("the recording", path_of(ended.id, kAbout),
+                                                        Existing::refuse, Named::from_start));
+  const std::string text = to_json(ended);
+  RETURN_IF_ERROR(about->append(std::as_bytes(std::span(text))));
   RETURN_IF_ERROR(recording->keep());
-  EndedRuntime about = ended;
-  about.bytes = size;
   // Last: what has no description is not listed.
-  ASSIGN_OR_RETURN(const auto description, OutputFile::create("the recording", path_of(ended.id, kAbout),
-                                                              Existing::refuse, Named::from_start));
-  const std::string text = to_json(about);
-  RETURN_IF_ERROR(description->append(std::as_bytes(std::span(text))));
-  return description->keep();
+  return about->keep();
 }
 
-Result<void> EndedRuntimes::keep(EndedRuntime& ended, RecentFile file, std::size_t& removed) const {
+Result<void> EndedRuntimes::keep(EndedRuntime& ended, const RecentFile& file, std::size_t& removed) const {
+  cut_texts(ended.runtime);
   ended.id = new_id(ended);
-  for (;;) {
-    RecentFile again = file;
-    const Result<void> written = write(ended, again, ended.bytes);
-    if (written) break;
-    ::unlink(path_of(ended.id, kRecording).c_str());
-    const bool full = written.error().cause == ENOSPC || written.error().cause == EDQUOT;
-    if (!full || !remove_one(ended.id)) return written;
-    ++removed;
-  }
-  for (;;) {
-    std::uint64_t total = 0;
-    for (const std::string& name : entries_of(directory_, {}, kMaxEntries))
-      total += size_at(directory_ + "/" + name);
-    if (total <= most_bytes_ || !remove_one(ended.id)) return {};
-    ++removed;
-  }
+  ended.bytes = size_of(file);
+  RETURN_IF_ERROR(make_room(ended.bytes + kAroundRecording, !ended.in_order, removed));
+  return write(ended, file);
 }
 
-bool EndedRuntimes::remove_one(const std::string& but) const {
-  std::vector<EndedRuntime> kept = all();
-  std::erase_if(kept, [&but](const EndedRuntime& each) { return each.id == but; });
-  if (kept.empty()) return false;
-  auto one = std::ranges::find_if(kept, &EndedRuntime::in_order);
-  if (one == kept.end()) one = kept.begin();
-  // A description without a recording is worse than the reverse.
-  const bool gone = ::unlink(path_of(one->id, kAbout).c_str()) == 0;
-  return ::unlink(path_of(one->id, kRecording).c_str()) == 0 || gone;
+std::vector<EndedRuntimes::Kept> EndedRuntimes::contents() const {
+  std::map<std::string, Kept> by_id;
+  const std::time_t left_behind = std::time(nullptr) - std::chrono::seconds(kLeftBehind).count();
+  for (const std::string& name : entries_of(directory_)) {
+    const std::string_view ending = name.ends_with(kAbout) ? kAbout : kRecording;
+    if (!name.ends_with(ending)) continue;
+    struct stat found {};
+    if (::lstat((directory_ + "/" + name).c_str(), &found) != 0) continue;
+    const std::string id = name.substr(0, name.size() - ending.size());
+    const auto [kept, is_new] = by_id.try_emplace(id, Kept{id, 0, Kept::Rank::leftover});
+    kept->second.bytes += static_cast<std::uint64_t>(found.st_size);
+    if (found.st_mtime > left_behind) kept->second.rank = Kept::Rank::fresh;
+  }
+  std::vector<Kept> all;
+  for (auto& [id, kept] : by_id) {
+    if (const auto ended = find(id)) kept.rank = ended->in_order ? Kept::Rank::in_order : Kept::Rank::crash;
+    all.push_back(std::move(kept));
+  }
+  return all;
+}
+
+Result<void> EndedRuntimes::make_room(std::uint64_t bytes, bool for_crash, std::size_t& removed) const {
+  std::vector<Kept> all = contents();
+  // Those of a rank stay in the order of their ids, which is that of time.
+  std::ranges::stable_sort(all, {}, &Kept::rank);
+  struct statvfs disk {};
+  if (::statvfs(directory_.c_str(), &disk) != 0) return fail_errno("write to", directory_, errno);
+  std::uint64_t free = std::uint64_t{disk.f_bavail} * disk.f_frsize;
+  std::uint64_t total = bytes;
+  for (const Kept& each : all) total += each.bytes;
+
+  const Kept::Rank last = for_crash ? Kept::Rank::crash : Kept::Rank::in_order;
+  std::size_t going = 0;
+  const auto has_room = [&] {
+    return free >= bytes && total <= most_bytes_ && all.size() - going < kMaxEndedRuntimes;
+  };
+  for (; !has_room() && going < all.size() && all[going].rank <= last; ++going) {
+    free += all[going].bytes;
+    total -= all[going].bytes;
+  }
+  // One that is larger than all may be is kept alone.
+  const bool alone = for_crash && going == all.size() && free >= bytes;
+  if (!has_room() && !alone)
+    return fail("keep the recording in", directory_, "there is no room",
+                "make room on the disk, or raise recorder.directory_size");
+  for (const Kept& each : std::span(all).first(going)) {
+    // A description without a recording is worse than the reverse.
+    ::unlink(path_of(each.id, kAbout).c_str());
+    if (::unlink(path_of(each.id, kRecording).c_str()) == 0) ++removed;
+  }
+  return {};
 }
 
 std::vector<EndedRuntime> EndedRuntimes::all() const {
-  std::vector<std::string> names = entries_of(directory_, {}, kMaxEntries);
+  std::vector<std::string> names = entries_of(directory_);
   std::ranges::sort(names);
   std::vector<EndedRuntime> all;
   for (const std::string& name : names) {
@@ -140,8 +189,7 @@ std::vector<EndedRuntime> EndedRuntimes::all() const {
 Result<EndedRuntime> EndedRuntimes::find(const std::string& id) const {
   if (!is_recording_id(id)) return tl::unexpected(unknown(id));
   const auto text = read_regular_file("what is kept", path_of(id, kAbout), kMaxAbout);
-  if (!text && text.error().cause == ENOENT) return tl::unexpected(unknown(id));
-  if (!text) return tl::unexpected(text.error());
+  if (!text) return tl::unexpected(unknown(id));
   ASSIGN_OR_RETURN(auto ended, ended_from_json(*text));
   // Whatever the file says, this is its name.
   ended.id = id;
@@ -152,8 +200,7 @@ Result<UniqueFd> EndedRuntimes::open(const std::string& id) const {
   if (!is_recording_id(id)) return tl::unexpected(unknown(id));
   const std::string path = path_of(id, kRecording);
   UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (!file && errno == ENOENT) return tl::unexpected(unknown(id));
-  if (!file) return fail_errno("read", path, errno);
+  if (!file) return tl::unexpected(unknown(id));
   return file;
 }
 

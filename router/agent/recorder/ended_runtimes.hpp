@@ -1,6 +1,7 @@
 // EndedRuntimes: what the recorder keeps of runtimes that have ended, in a directory.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,6 +14,9 @@
 
 namespace farport::router {
 
+/// The most runtimes that are kept, however small their recordings are.
+inline constexpr std::size_t kMaxEndedRuntimes = 1000;
+
 /// A directory with two files for each runtime: ID.nettrace, its last minutes, and ID.json, an EndedRuntime.
 /// Several agents may use it at a time. All functions may wait for the disk, and may be called on any thread.
 class EndedRuntimes {
@@ -24,22 +28,32 @@ class EndedRuntimes {
   /// Fails unless the directory is there, and this user's alone.
   [[nodiscard]] Result<void> check() const;
 
-  /// Keeps a runtime that has ended, and sets its id and size. Makes room by removing older ones: at first
-  /// those whose exit code was 0, and then the oldest. `removed` counts them. Errors: the system's.
-  [[nodiscard]] Result<void> keep(EndedRuntime& ended, RecentFile file, std::size_t& removed) const;
+  /// Keeps a runtime that has ended, and sets its id and size. Makes room, on the disk too, by removing what
+  /// agents have left behind that were killed, then runtimes whose exit code was 0, and then the oldest; but
+  /// only if that is enough, and no crash for a runtime whose exit code was 0. `removed` counts them, also on
+  /// failure. Errors: there is no room, or the system's.
+  [[nodiscard]] Result<void> keep(EndedRuntime& ended, const RecentFile& file, std::size_t& removed) const;
 
   /// All that are kept, the oldest first. What can't be read is left out.
   [[nodiscard]] std::vector<EndedRuntime> all() const;
-  /// One of them. Fails if there is none with this id; `cause` is ENOENT.
+  /// One of them. Fails if there is none with this id.
   [[nodiscard]] Result<EndedRuntime> find(const std::string& id) const;
   /// Opens its recording.
   [[nodiscard]] Result<UniqueFd> open(const std::string& id) const;
 
  private:
+  /// What the directory has under one id.
+  struct Kept {
+    /// In the order in which they are removed; `fresh` ones are not, since an agent may be writing them.
+    enum class Rank : std::uint8_t { leftover, in_order, crash, fresh };
+    std::string id;
+    std::uint64_t bytes = 0;
+    Rank rank{};
+  };
+  [[nodiscard]] std::vector<Kept> contents() const;
+  [[nodiscard]] Result<void> make_room(std::uint64_t bytes, bool for_crash, std::size_t& removed) const;
+  [[nodiscard]] Result<void> write(const EndedRuntime& ended, RecentFile file) const;
   [[nodiscard]] std::string path_of(const std::string& id, std::string_view ending) const;
-  [[nodiscard]] Result<void> write(const EndedRuntime& ended, RecentFile& file, std::uint64_t& size) const;
-  /// Removes the one that can best be done without, but not `but`. Returns false if there is no other.
-  [[nodiscard]] bool remove_one(const std::string& but) const;
 
   std::string directory_;
   std::uint64_t most_bytes_;

@@ -31,7 +31,8 @@ class WatchedProcess {
   /// Whether it still runs; false if nothing is known.
   [[nodiscard]] bool runs() const { return pidfd_ && !ended(); }
   /// How it has ended; nothing if it hasn't, or if the kernel doesn't tell. The kernel tells while the
-  /// process waits for its parent (to root: proc(5)), and from Linux 6.15 on also after that.
+  /// process waits for its parent, if it is not 0 and this process may trace that one (proc(5)), and from
+  /// Linux 6.15 on after that.
   [[nodiscard]] std::optional<ProcessEnd> end() const;
 
  private:

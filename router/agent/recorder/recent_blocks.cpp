@@ -175,6 +175,12 @@ std::size_t RecentBlocks::size() const {
   return preamble_.size() + definitions_.size() + stacks_.size() + runs_size_ + open_.size() + frames_.held();
 }
 
+std::optional<RecentBlocks::Clock::time_point> RecentBlocks::begun() const {
+  if (!runs_.empty()) return runs_.front()->begun;
+  if (!open_.blocks.empty()) return open_.begun;
+  return std::nullopt;
+}
+
 std::optional<RecentFile> RecentBlocks::file(Clock::time_point since) const {
   RecentFile file;
   std::vector<std::byte> stacks = stacks_;

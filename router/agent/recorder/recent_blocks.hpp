@@ -69,6 +69,8 @@ class RecentBlocks {
 
   /// The memory of all blocks, in bytes.
   [[nodiscard]] std::size_t size() const;
+  /// When the oldest events came; nothing if none has come.
+  [[nodiscard]] std::optional<Clock::time_point> begun() const;
   /// A file of what came since `since`, and up to kRunTime more; nothing if no event has come.
   [[nodiscard]] std::optional<RecentFile> file(Clock::time_point since) const;
 

@@ -26,24 +26,18 @@ constexpr std::size_t kPieceBytes = 16 * 1024;
 /// With less than this a runtime's definitions would hardly leave room for events.
 constexpr std::uint64_t kMinRuntimeBytes = std::uint64_t{512} << 10;
 constexpr std::uint64_t kMaxRecorded = 100;
-/// How long the last events of a runtime that has ended may take to come, and how long it is looked for how
-/// its process has ended.
+/// How long the last events of a runtime that has ended may take to come, and how often it is looked whether,
+/// and how, its process has ended.
 constexpr transport::Milliseconds kLastEvents{300};
 constexpr transport::Milliseconds kEndLook{200};
+constexpr int kMaxRunningLooks = 50;
 constexpr int kMaxEndLooks = 10;
+constexpr transport::Milliseconds kWriteLimit{60'000};
 
 WatchedProcess watch_process(const Registry& registry, const std::string& runtime_id) {
   const DiagnosticPort* const port = registry.port(runtime_id);
   return port == nullptr ? WatchedProcess(0, 0) : WatchedProcess(port->process().pid, port->process_start());
 }
-
-/// What is kept of a runtime, on its way to the disk.
-struct Keeping {
-  EndedRuntime about;
-  std::optional<RecentFile> file;
-  std::size_t removed = 0;  ///< Older ones that had to go.
-  Result<void> kept;
-};
 
 }  // namespace
 
@@ -107,6 +101,7 @@ Recorder::Recorder(transport::Loop& loop, Registry& registry, Log log, RecorderS
       settings_(std::move(settings)),
       total_(std::max(memory_for_helpers(), kMinRuntimeBytes)),
       ended_(std::move(ended)),
+      written_(loop),
       keeping_(loop),
       kept_(
           loop, registry, log_, std::min(total_ / kMinRuntimeBytes, kMaxRecorded), "the recorder",
@@ -120,14 +115,22 @@ Recorder::Recorder(transport::Loop& loop, Registry& registry, Log log, RecorderS
 
 Task<void> Recorder::keep_ended(std::unique_ptr<RuntimeRecorder> recorder) {
   const auto now = std::chrono::system_clock::now();
+  const auto ended = Clock::now();
+  const std::string name = fmt::format("{} (pid {})", recorder->runtime().name, recorder->runtime().pid);
   co_await transport::sleep(loop_, kLastEvents);
+  // Its socket may go some time before the process does, or alone.
   const WatchedProcess& process = recorder->process();
+  for (int looks = 0; looks < kMaxRunningLooks && process.runs(); ++looks)
+    co_await transport::sleep(loop_, kEndLook);
   for (int looks = 0; looks < kMaxEndLooks && process.ended() && !process.end(); ++looks)
     co_await transport::sleep(loop_, kEndLook);
+  if (process.runs()) {
+    log_->info("what was recorded of {} is dropped: it is listed no more, but its process runs", name);
+    co_return;
+  }
   const auto keeping = std::make_shared<Keeping>();
   keeping->file = recorder->blocks().file(Clock::time_point::min());
-  // It may have lost its socket alone.
-  if (!keeping->file || process.runs()) co_return;
+  if (!keeping->file) co_return;
   EndedRuntime& about = keeping->about;
   about.runtime = recorder->runtime();
   about.ended = utc_text(now);
@@ -135,28 +138,45 @@ Task<void> Recorder::keep_ended(std::unique_ptr<RuntimeRecorder> recorder) {
     about.reason = end->text();
     about.in_order = end->in_order();
   }
-  const auto reaches = std::chrono::ceil<std::chrono::seconds>(Clock::now() - keeping->file->begun());
-  about.seconds = static_cast<std::uint32_t>(reaches.count());
+  const auto reaches = std::chrono::ceil<std::chrono::seconds>(ended - keeping->file->begun());
+  about.seconds = static_cast<std::uint32_t>(std::max<std::int64_t>(reaches.count(), 0));
+  const std::size_t bytes = recorder->blocks().size();
   recorder.reset();
-  transport::Offload writing(loop_, [directory = ended_, keeping] {
-    keeping->kept = directory->keep(keeping->about, std::move(*keeping->file), keeping->removed);
-  });
-  co_await writing.done();
-  const std::string name = fmt::format("{} (pid {})", about.runtime.name, about.runtime.pid);
-  if (!keeping->kept) {
-    log_->error("what was recorded of {}, which has ended, is lost: {}", name,
-                keeping->kept.error().message());
-    co_return;
+  const Result<void> kept = co_await write_ended(keeping, bytes);
+  ++(kept ? ended_kept_ : ended_lost_);
+  if (kept) {
+    log_->info("kept the last {} s of {}, {}: {}", about.seconds, name,
+               about.reason.empty() ? "which has ended" : about.reason, about.id);
+  } else {
+    log_->error("what was recorded of {}, which has ended, is lost: {}", name, kept.error().message());
   }
-  log_->info("kept the last {} s of {}, {}: {}", about.seconds, name,
-             about.reason.empty() ? "which has ended" : about.reason, about.id);
+}
+
+Task<Result<void>> Recorder::write_ended(std::shared_ptr<Keeping> keeping, std::size_t bytes) {
+  if (unwritten_bytes_ + bytes > total_ / 2)
+    co_return fail("keep the recording in", settings_.directory, "too many have ended at once",
+                   "use a faster disk, or give the agent more memory");
+  unwritten_bytes_ += bytes;
+  // One at a time: each looks for room first.
+  while (writing_) co_await written_.wait();
+  writing_ = true;
+  std::function<void()> work = [directory = ended_, keeping] {
+    keeping->kept = directory->keep(keeping->about, *keeping->file, keeping->removed);
+  };
+  const Result<void> ran = co_await transport::run_detached(loop_, std::move(work), kWriteLimit);
+  writing_ = false;
+  written_.changed();
+  unwritten_bytes_ -= bytes;
+  // The work may still be using it if it did not end in time.
+  if (!ran) co_return ran;
   if (keeping->removed > 0)
     log_->warn("removed older recordings of runtimes that have ended, to make room: {}", keeping->removed);
+  co_return keeping->kept;
 }
 
 std::size_t Recorder::limit() const {
   const std::uint64_t runtimes = std::max<std::uint64_t>(kept_.all().size(), 1);
-  return std::min(settings_.runtime_bytes, total_ / runtimes);
+  return std::min(settings_.runtime_bytes, (total_ - unwritten_bytes_) / runtimes);
 }
 
 Task<void> Recorder::end() {
@@ -168,6 +188,22 @@ std::optional<RecentFile> Recorder::file(const std::string& runtime_id, Clock::t
   const auto kept = kept_.all().find(runtime_id);
   if (kept == kept_.all().end()) return std::nullopt;
   return kept->second->blocks().file(since);
+}
+
+RecorderTotals Recorder::totals() const {
+  RecorderTotals totals;
+  totals.kept = ended_kept_;
+  totals.lost = ended_lost_;
+  const Clock::time_point now = Clock::now();
+  for (const auto& [id, recorder] : kept_.all()) {
+    totals.bytes += recorder->blocks().size();
+    const auto begun = recorder->blocks().begun();
+    if (!begun) continue;
+    const auto reach = std::chrono::floor<std::chrono::seconds>(now - *begun);
+    totals.reach = totals.runtimes == 0 ? reach : std::min(totals.reach, reach);
+    ++totals.runtimes;
+  }
+  return totals;
 }
 
 }  // namespace farport::router

@@ -2,6 +2,7 @@
 // looked.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "router/agent/runtimes/own_session.hpp"
 #include "router/agent/runtimes/registry.hpp"
 #include "router/wire/runtime.hpp"
+#include "transport/event.hpp"
 #include "transport/task_set.hpp"
 
 namespace farport::router {
@@ -60,6 +62,15 @@ class RuntimeRecorder {
   transport::TaskSet tasks_;
 };
 
+/// What a recorder has.
+struct RecorderTotals {
+  std::size_t runtimes = 0;       ///< Of which something is recorded.
+  std::uint64_t bytes = 0;        ///< The memory of that.
+  std::chrono::seconds reach{0};  ///< How far back the shortest of the recordings goes.
+  std::uint64_t kept = 0;         ///< Runtimes that have ended, and were kept in the directory.
+  std::uint64_t lost = 0;         ///< Those that couldn't be kept.
+};
+
 /// Records all runtimes of the registry. All recordings together take a quarter of the memory that the agent
 /// may use, at most.
 class Recorder {
@@ -79,17 +90,32 @@ class Recorder {
 
   /// What a runtime has reported since `since`, as far as it is kept; nothing if nothing is.
   [[nodiscard]] std::optional<RecentFile> file(const std::string& runtime_id, Clock::time_point since) const;
+  [[nodiscard]] RecorderTotals totals() const;
 
  private:
   [[nodiscard]] std::size_t limit() const;
-  /// Keeps what was recorded of a runtime that has ended in the directory.
+  /// What is kept of a runtime that has ended, on its way to the directory.
+  struct Keeping {
+    EndedRuntime about;
+    std::optional<RecentFile> file;
+    std::size_t removed = 0;  ///< Older ones that had to go.
+    Result<void> kept;
+  };
+  /// Keeps what was recorded of a runtime that has ended.
   transport::Task<void> keep_ended(std::unique_ptr<RuntimeRecorder> recorder);
+  /// Writes it, `bytes` of memory, when its turn comes.
+  transport::Task<Result<void>> write_ended(std::shared_ptr<Keeping> keeping, std::size_t bytes);
 
   transport::Loop& loop_;
   Log log_;
   RecorderSettings settings_;
   std::uint64_t total_;                         ///< For all runtimes, in bytes.
   std::shared_ptr<const EndedRuntimes> ended_;  ///< Null if they are not kept.
+  bool writing_ = false;                        ///< Into the directory.
+  transport::Condition written_;                ///< Changes when that has ended.
+  std::size_t unwritten_bytes_ = 0;             ///< The memory of what waits for it, at most half of total_.
+  std::uint64_t ended_kept_ = 0;
+  std::uint64_t ended_lost_ = 0;
   transport::TaskSet keeping_;
   PerRuntime<RuntimeRecorder> kept_;
 };

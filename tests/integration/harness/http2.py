@@ -32,7 +32,7 @@ def frame(kind, flags=0, stream=0, payload=b""):
 
 
 def _text(text):
-    data = text.encode("ascii")
+    data = text.encode("latin-1")
     if len(data) < 127:
         return bytes([len(data)]) + data
     # RFC 7541 section 5.1: what is above the prefix, seven bits at a time.

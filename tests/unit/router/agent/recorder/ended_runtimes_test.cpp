@@ -2,11 +2,13 @@
 
 #include <cerrno>
 #include <csignal>
+#include <ctime>
 #include <fstream>
 
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utime.h>
 
 #include <catch2/catch.hpp>
 
@@ -117,7 +119,7 @@ TEST_CASE("no id leads out of the directory", "[recorder]") {
 }
 
 TEST_CASE("where there is no room the oldest goes, and at first what has ended in order", "[recorder]") {
-  Kept kept(25'000);
+  Kept kept(40'000);
   kept.keep(ended("first", "2026-11-27T10:00:01Z"), 8'000);
   kept.keep(ended("second", "2026-11-27T10:00:02Z", true), 8'000);
   CHECK(kept.removed == 0);
@@ -129,6 +131,46 @@ TEST_CASE("where there is no room the oldest goes, and at first what has ended i
   kept.keep(ended("fifth", "2026-11-27T10:00:05Z"), 40'000);
   CHECK(kept.names() == Names{"fifth"});
   CHECK(kept.removed == 4);
+}
+
+TEST_CASE("no crash goes for a runtime that has ended in order", "[recorder]") {
+  Kept kept(40'000);
+  kept.keep(ended("first", "2026-11-27T10:00:01Z"), 8'000);
+  kept.keep(ended("second", "2026-11-27T10:00:02Z"), 8'000);
+  EndedRuntime third = ended("third", "2026-11-27T10:00:03Z", true);
+  const auto refused = kept.directory.keep(third, recording(8'000), kept.removed);
+  REQUIRE(!refused);
+  CHECK(refused.error().message().find("room") != std::string::npos);
+  CHECK(kept.names() == Names{"first", "second"});
+  CHECK(kept.removed == 0);
+}
+
+TEST_CASE("what a killed agent has left behind goes first", "[recorder]") {
+  Kept kept(40'000);
+  const auto leave = [&](const std::string& name, std::time_t when) {
+    std::ofstream(kept.path() + "/" + name) << std::string(10'000, 'x');
+    const utimbuf times{when, when};
+    REQUIRE(::utime((kept.path() + "/" + name).c_str(), &times) == 0);
+  };
+  leave("20260101T000000Z-old-1-00000000.nettrace", 1000);
+  leave("20260101T000001Z-old-1-00000001.json", 1000);
+  leave("20260101T000002Z-new-1-00000002.nettrace", std::time(nullptr));
+  std::ofstream(kept.path() + "/a note") << "not ours";
+  kept.keep(ended("first", "2026-11-27T10:00:01Z"), 8'000);
+  CHECK(kept.names() == Names{"first"});
+  CHECK(::access((kept.path() + "/20260101T000000Z-old-1-00000000.nettrace").c_str(), F_OK) != 0);
+  CHECK(::access((kept.path() + "/20260101T000002Z-new-1-00000002.nettrace").c_str(), F_OK) == 0);
+  CHECK(::access((kept.path() + "/a note").c_str(), F_OK) == 0);
+}
+
+TEST_CASE("what a process says of itself is cut", "[recorder]") {
+  Kept kept;
+  EndedRuntime long_one = ended(std::string(5'000, 'n'), "2026-11-27T10:00:01Z");
+  long_one.runtime.command_line = std::string(50'000, 'c');
+  const auto found = kept.directory.find(kept.keep(long_one));
+  REQUIRE(found);
+  CHECK(found->runtime.name.size() <= 256);
+  CHECK(found->runtime.command_line.size() <= 1024);
 }
 
 TEST_CASE("a directory where others may write is refused", "[recorder]") {
@@ -163,7 +205,15 @@ TEST_CASE("a process is watched to its end", "[recorder]") {
   CHECK(!WatchedProcess(child, 1).runs());
   CHECK(!WatchedProcess(0, 0).runs());
   REQUIRE(::kill(child, SIGKILL) == 0);
-  REQUIRE(::waitpid(child, nullptr, 0) == child);
+  // Nobody has asked yet how it ended.
+  siginfo_t info{};
+  REQUIRE(::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT) == 0);
   CHECK(watch.ended());
+  const auto waiting = watch.end();
+  REQUIRE(waiting);
+  CHECK(waiting->text() == "killed by signal 9 (SIGKILL)");
+  REQUIRE(::waitpid(child, nullptr, 0) == child);
   CHECK(!watch.runs());
+  // Older kernels don't tell any more.
+  if (const auto later = watch.end()) CHECK(later->text() == "killed by signal 9 (SIGKILL)");
 }
