@@ -7,12 +7,14 @@ Each agent listens on a loopback address of its own, in a pid namespace of its o
 import argparse
 import ipaddress
 import json
+import os
 import re
 import resource
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -107,6 +109,36 @@ class Fleet:
         return {**found, "turns": turns[1] if turns else "not said"}
 
 
+    def after_an_outage(self, directory: Path, seconds: float) -> dict[str, float]:
+        """How soon a mirror has all of them again when the network was away for so long, and what that takes of its processor."""
+        directory.mkdir(mode=0o700)
+        command = self.command("connect", "--json", "--socket-dir", str(directory), "--grace", f"{3 * seconds:g}s", *QUIET)
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as mirror:
+            connected = {}
+
+            def follow():
+                for line in mirror.stdout:
+                    runtime = json.loads(line)["runtime"]
+                    connected[runtime["agent"]] = runtime["connected"]
+
+            following = threading.Thread(target=follow, daemon=True)
+            following.start()
+            try:
+                wait_until(lambda: sum(connected.values()) == len(self.remotes), "all agents", 300, 0.02)
+                subprocess.run(["ip", "link", "set", "lo", "down"], check=True)
+                time.sleep(seconds)
+                lost, before = sum(not each for each in connected.values()), measure.cpu_seconds(mirror.pid)
+                subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+                began = time.monotonic()
+                wait_until(lambda: sum(connected.values()) == len(self.remotes), "all agents again", 300, 0.02)
+                took, used = time.monotonic() - began, measure.cpu_seconds(mirror.pid) - before
+                return {"lost": lost, "again_s": took, "again_cpu_s": used}
+            finally:
+                mirror.terminate()
+                mirror.wait()
+                following.join()
+
+
 def record_meters(build: Path, work: Path, dotnet: Dotnet) -> Path:
     """What an application sends to farport top."""
     tmp, tapped, recording = work / "meters", work / "tapped.sock", work / "meters.nettrace"
@@ -132,12 +164,14 @@ def record_meters(build: Path, work: Path, dotnet: Dotnet) -> Path:
     return recording
 
 
-def measured(build: Path, work: Path, size: int, meters: Path | None) -> dict:
+def measured(build: Path, work: Path, size: int, meters: Path | None, outage: float) -> dict:
     with ExitStack() as stack:
         # Last of all: the next agents need the addresses, and the kernel ends these after their unshare(1).
         stack.callback(wait_until, lambda: listening() == 0, "the end of all agents", 60, 0.2)
         fleet = Fleet(stack, build, work, size, meters)
         found = {"agents": size}
+        if outage:
+            return {**found, **fleet.after_an_outage(work / f"outage-{size}", outage)}
         found["ps_s"], found["ps_rows"] = fleet.timed("ps")
         if meters:
             found["top_s"], found["top_rows"] = fleet.timed("top", "--rounds", "1")
@@ -150,8 +184,14 @@ def main() -> int:
     parser.add_argument("--dotnet", type=Path, default=ROOT / "build/dotnet/bin/orders/release/orders",
                         help="a .NET application; top is measured where there is one")  # fmt: skip
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, for run.py --write")
+    parser.add_argument("--outage", type=float, default=0, metavar="SECONDS",
+                        help="only how soon all are there again when the network was away for so long")  # fmt: skip
     parser.add_argument("sizes", type=int, nargs="*", default=SIZES, help=f"numbers of agents; {SIZES} otherwise")
     options = parser.parse_args()
+    if options.outage and "FLEET_APART" not in os.environ:
+        # In a network of its own, which goes away.
+        os.environ["FLEET_APART"] = "1"
+        os.execvp("unshare", ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh", sys.executable, *sys.argv])
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     results = {}
@@ -160,9 +200,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="farport-fleet-") as name:
         work = Path(name)
         make_certificates(options.build / "farport", work / "ca")
-        meters = record_meters(options.build, work, Dotnet(options.dotnet, Path())) if options.dotnet.exists() else None
+        top = options.dotnet.exists() and not options.outage
+        meters = record_meters(options.build, work, Dotnet(options.dotnet, Path())) if top else None
         for size in options.sizes:
-            results[size] = measured(options.build, work, size, meters)
+            results[size] = measured(options.build, work, size, meters, options.outage)
             print(json.dumps(results[size]), flush=True)
     if options.json:
         options.json.write_text(json.dumps(results, indent=2) + "\n")

@@ -3,6 +3,7 @@
 memory; prints the tables. dotnet-trace does the same beside farport's own commands, through the same agent."""
 
 import argparse
+import contextlib
 import dataclasses
 import json
 import os
@@ -27,6 +28,7 @@ SLEEPING = 50
 TRACE_SLEEPING = 600  # So that a trace grows quickly: each is sampled like one that computes.
 TRACE_MEBIBYTES = 64
 LONGEST_SECONDS = 600
+UNTIL_RECORDED_SECONDS = 2  # From its start to the end of what a session does to the runtime at first, and back.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,10 +137,30 @@ class Sight:
         length = time.strftime("%H:%M:%S", time.gmtime(self.plan.seconds))
         return run_tool([*command, "--duration", length], self.peer.sockets)
 
-    def round(self, look) -> dict[str, float]:
+    @contextlib.contextmanager
+    def recorder(self):
+        """An agent that keeps the last minutes of the application, once its session runs."""
+        path = self.work / "recorder.sock"
+        command = [self.farport, "serve", "--recorder", "--local", path, "--allow-local", "root=observer", "--search",
+                   self.work / "busy"]  # fmt: skip
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as agent:
+            wait_until(path.exists, "the recorder's socket")
+            time.sleep(UNTIL_RECORDED_SECONDS)
+            yield agent
+            agent.send_signal(signal.SIGTERM)
+        time.sleep(UNTIL_RECORDED_SECONDS)
+
+    def measured(self, name: str, look) -> dict[str, float]:
+        """A round; of the recorder with it."""
+        if name != sight_report.RECORDER:
+            return self.round(look)
+        with self.recorder() as agent:
+            return {**self.round(look, agent), "recorder_mib": measure.pss_mib(agent.pid)}
+
+    def round(self, look, *others) -> dict[str, float]:
         """What the application gets done while `look` lasts, by the clock and by what its host's processors work for it."""
         def used() -> float:
-            return sum(measure.cpu_seconds(each.pid) for each in (self.application.process, self.peer.agent))
+            return sum(measure.cpu_seconds(each.pid) for each in (self.application.process, self.peer.agent, *others))
 
         began, cpu, priced = time.monotonic(), used(), self.application.priced()
         found = look() or {}
@@ -147,14 +169,15 @@ class Sight:
 
     def rounds(self) -> dict[str, list[dict[str, float]]]:
         """Each way to look, between rounds in which nobody does."""
-        ways = {sight_report.NOTHING: self.rest, sight_report.PROFILE: self.profile, sight_report.TRACE: self.trace}
+        ways = {sight_report.NOTHING: self.rest, sight_report.PROFILE: self.profile, sight_report.TRACE: self.trace,
+                sight_report.RECORDER: self.rest}  # fmt: skip
         rounds = {name: [] for name in ways}
         self.rest()  # Until what is busy has been compiled for good.
         for number in range(self.plan.rounds):
             print(f"round {number + 1} of {self.plan.rounds}", file=sys.stderr)
             for name in sight_report.LOOKS:
                 for each in (sight_report.NOTHING, name):
-                    rounds[each].append(self.round(ways[each]))
+                    rounds[each].append(self.measured(each, ways[each]))
         rounds[sight_report.NOTHING].append(self.round(self.rest))
         return rounds
 
