@@ -8,6 +8,7 @@
 #include <sstream>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 #include <fcntl.h>
 #include <link.h>
@@ -128,25 +129,58 @@ bool lists_memory(const std::string& controllers) {
   return ("," + controllers + ",").find(",memory,") != std::string::npos;
 }
 
-}  // namespace
+/// A group in which a process's memory is counted.
+struct MemoryGroup {
+  int version = 2;
+  std::string mount;  ///< The directory of all groups.
+  std::string name;   ///< "/a/b"
+};
 
-std::optional<std::uint64_t> memory_limit(const std::string& root) {
-  const std::string groups = root + "/sys/fs/cgroup";
-  std::optional<std::uint64_t> least;
-  std::ifstream file(root + "/proc/self/cgroup");
+/// The groups of a process; `process` is its name in /proc.
+std::vector<MemoryGroup> memory_groups_of(const std::string& root, const std::string& process) {
+  const std::string mount = root + "/sys/fs/cgroup";
+  std::vector<MemoryGroup> groups;
+  std::ifstream file(root + "/proc/" + process + "/cgroup");
   // cgroups(7): "hierarchy-ID:controller-list:path"; version 2 is "0::path".
   for (std::string line; std::getline(file, line);) {
     const std::size_t first = line.find(':');
     const std::size_t second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
-    const std::string group = line.substr(second + 1);
-    if (controllers.empty()) lower_by_groups(least, {groups, "/memory.max"}, group);
-    if (lists_memory(controllers)) {
-      lower_by_groups(least, {groups + "/memory", "/memory.limit_in_bytes"}, group);
-    }
+    const std::string name = line.substr(second + 1);
+    if (controllers.empty()) groups.push_back({2, mount, name});
+    if (lists_memory(controllers)) groups.push_back({1, mount + "/memory", name});
   }
+  return groups;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> memory_limit(const std::string& root) {
+  std::optional<std::uint64_t> least;
+  for (const MemoryGroup& group : memory_groups_of(root, "self"))
+    lower_by_groups(least, {group.mount, group.version == 2 ? "/memory.max" : "/memory.limit_in_bytes"},
+                    group.name);
   return least;
+}
+
+std::string oom_file_of(pid_t pid, const std::string& root) {
+  for (const MemoryGroup& group : memory_groups_of(root, std::to_string(pid))) {
+    // A group outside of this process's own namespace begins with "/..".
+    if (group.name.find("/..") != std::string::npos) continue;
+    std::string path =
+        group.mount + group.name + (group.version == 2 ? "/memory.events" : "/memory.oom_control");
+    if (oom_kills(path)) return path;
+  }
+  return {};
+}
+
+std::optional<std::uint64_t> oom_kills(const std::string& oom_file) {
+  std::ifstream file(oom_file);
+  for (std::string key, value; file >> key >> value;) {
+    if (key == "oom_kill") return number_in<std::uint64_t>(value);
+  }
+  return std::nullopt;
 }
 
 }  // namespace farport

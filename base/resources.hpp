@@ -33,6 +33,13 @@ void drop_pages(std::span<std::byte> block);
 /// groups. Empty if there is no limit. `root`: of the file system, for tests.
 [[nodiscard]] std::optional<std::uint64_t> memory_limit(const std::string& root = "");
 
+/// The file in which the kernel counts the processes of this one's control group that it has killed because
+/// the group ran out of memory: memory.events of version 2, memory.oom_control of version 1. Empty if there
+/// is none, or it can't be read here. `root` as above.
+[[nodiscard]] std::string oom_file_of(pid_t pid, const std::string& root = "");
+/// The number in such a file; nothing if it is gone.
+[[nodiscard]] std::optional<std::uint64_t> oom_kills(const std::string& oom_file);
+
 /// Limits this process's processor time for good (setrlimit(2)); beyond it the kernel kills the process.
 void limit_processor_time(std::uint32_t seconds);
 

@@ -151,8 +151,11 @@ confinement::Needs needs_of(const config::ServeSettings& settings) {
   }
   if (!settings.local.empty()) places.add(directory_of(settings.local), {Access::remove});
   places.add(settings.dump.directory, {Access::exchange});
-  if (settings.recorder.keep)
+  if (settings.recorder.keep && !settings.recorder.directory.empty()) {
     places.add(settings.recorder.directory, {Access::read, Access::write, Access::remove});
+    // Whether a process was killed for lack of memory.
+    places.add("/sys/fs/cgroup", {Access::read});
+  }
   const bool dials = !settings.dial.empty();
   if (dials) add_resolver(places);
   return {places.take(), confinement::agent_capabilities(), dials, landlock_conflict(settings)};

@@ -1,6 +1,7 @@
 """`farport serve --recorder` and `farport recent`: what happened before somebody looked."""
 
 import contextlib
+import http.client
 import json
 import os
 import time
@@ -11,6 +12,7 @@ from harness.api import Api
 from harness.audit import Audit
 from harness.browser import Browser
 from harness.case import Case, main
+from harness.memory_group import MemoryGroup
 from harness.watched import Watched
 
 LOGGING = "Microsoft-Extensions-Logging"
@@ -33,6 +35,11 @@ class Recording:
         reading = traces.ours(self.lab.near, file)
         self.assertEqual(reading.totals["whole"], "yes")
         return reading
+
+    def crashes(self, pair=None, agent=None):
+        done = self.lab.near.run(needs.farport(), "crashes", (agent or self.agent).remote, "--json",
+                                 *(pair or self.lab.tools_pair).flags())
+        return json.loads(self.assert_ok(done).stdout)
 
     def thrown(self, file):
         """The stacks of the exceptions in a recording, with names, as Microsoft's reader sees them."""
@@ -256,11 +263,6 @@ class BlackBox(Recording, Case):
         self.agent.wait_for(self.application)
         wait.until(lambda: self.recent()[0].code == 0, self.agent.log, 30)
 
-    def crashes(self, pair=None, agent=None):
-        done = self.lab.near.run(needs.farport(), "crashes", (agent or self.agent).remote, "--json",
-                                 *(pair or self.lab.tools_pair).flags())
-        return json.loads(self.assert_ok(done).stdout)
-
     def crash(self):
         """What is kept of the application of this test."""
         def kept():
@@ -340,6 +342,23 @@ class BlackBox(Recording, Case):
         done, _ = self.recent("--crash", "nothing")
         self.assertEqual(done.code, 1, done.described)
         self.assertIn("farport crashes", done.stderr)
+
+
+class OutOfMemory(Recording, Case):
+    def test_the_kernels_end_is_told_from_that_of_others(self):
+        group = MemoryGroup(self.lab.far, 256 << 20)
+        self.addCleanup(group.remove)
+        directory = self.lab.new_directory(self.lab.far, "ended")
+        # .NET would give up itself at three quarters of the group's limit.
+        application = Watched(self.lab, group.prefix, {"DOTNET_GCHeapHardLimit": "0x100000000"})
+        self.addCleanup(application.process.kill)
+        self.agent = self.use(self.lab.agent("--recorder", "--recorder-directory", directory, allow=ALLOW_TOOLS))
+        self.agent.wait_for(application)
+        wait.until(lambda: self.recent()[0].code == 0, self.agent.log, 30)
+        with contextlib.suppress(ConnectionError, http.client.HTTPException):
+            application.get("/hold", count=2_000_000)
+        done = wait.until(lambda: [crash for crash in self.crashes() if crash["reason"]], self.agent.log, 60)
+        self.assertEqual(done[0]["reason"], "killed by signal 9 (SIGKILL): its control group ran out of memory")
 
 
 class Runtimes(Recording, Case):

@@ -1,6 +1,6 @@
 #include "router/agent/recorder/process_end.hpp"
 
-#include <cstring>
+#include <csignal>
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -9,6 +9,7 @@
 
 #include "base/files.hpp"
 #include "base/process_stat.hpp"
+#include "base/resources.hpp"
 #include "base/text.hpp"
 #include "transport/child_process.hpp"
 
@@ -50,6 +51,10 @@ std::optional<ProcessEnd> end_by_stat(pid_t pid, std::uint64_t start) {
 
 }  // namespace
 
+bool ProcessEnd::by_kill() const {
+  return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+}
+
 std::string ProcessEnd::text() const {
   if (!WIFSIGNALED(status)) return fmt::format("exit code {}", WEXITSTATUS(status));
   const int number = WTERMSIG(status);
@@ -64,6 +69,13 @@ WatchedProcess::WatchedProcess(pid_t pid, std::uint64_t start) : pid_(pid), star
   pidfd_ = transport::open_pidfd(pid);
   // The pid may belong to another process by now.
   if (transport::start_time_of(pid) != start) pidfd_ = {};
+  if (!pidfd_) return;
+  oom_file_ = oom_file_of(pid);
+  oom_kills_ = oom_kills(oom_file_).value_or(0);
+}
+
+bool WatchedProcess::group_ran_out() const {
+  return !oom_file_.empty() && oom_kills(oom_file_).value_or(0) > oom_kills_;
 }
 
 bool WatchedProcess::ended() const {

@@ -17,6 +17,7 @@ struct ProcessEnd {
 
   [[nodiscard]] bool in_order() const { return status == 0; }
   /// Such as "exit code 134" or "killed by signal 9 (SIGKILL)".
+  [[nodiscard]] bool by_kill() const;
   [[nodiscard]] std::string text() const;
 };
 
@@ -34,11 +35,16 @@ class WatchedProcess {
   /// process waits for its parent, if it is not 0 and this process may trace that one (proc(5)), and from
   /// Linux 6.15 on after that.
   [[nodiscard]] std::optional<ProcessEnd> end() const;
+  /// Whether its control group has run out of memory since the watch began, so that the kernel has killed
+  /// some process in it. False if that can't be told, also once the group is gone.
+  [[nodiscard]] bool group_ran_out() const;
 
  private:
   pid_t pid_ = 0;
   std::uint64_t start_ = 0;
   UniqueFd pidfd_;
+  std::string oom_file_;
+  std::uint64_t oom_kills_ = 0;  ///< At the beginning.
 };
 
 }  // namespace farport::router

@@ -117,6 +117,8 @@ Task<void> Recorder::keep_ended(std::unique_ptr<RuntimeRecorder> recorder) {
   const auto now = std::chrono::system_clock::now();
   const auto ended = Clock::now();
   const std::string name = fmt::format("{} (pid {})", recorder->runtime().name, recorder->runtime().pid);
+  // At once: the group of a container soon goes.
+  bool ran_out = recorder->process().group_ran_out();
   co_await transport::sleep(loop_, kLastEvents);
   // Its socket may go some time before the process does, or alone.
   const WatchedProcess& process = recorder->process();
@@ -135,7 +137,8 @@ Task<void> Recorder::keep_ended(std::unique_ptr<RuntimeRecorder> recorder) {
   about.runtime = recorder->runtime();
   about.ended = utc_text(now);
   if (const auto end = process.end()) {
-    about.reason = end->text();
+    ran_out = ran_out || process.group_ran_out();
+    about.reason = end->text() + (end->by_kill() && ran_out ? ": its control group ran out of memory" : "");
     about.in_order = end->in_order();
   }
   const auto reaches = std::chrono::ceil<std::chrono::seconds>(ended - keeping->file->begun());

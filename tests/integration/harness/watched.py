@@ -18,12 +18,12 @@ def own_lines(lines):
 
 
 class Watched:
-    """It runs on the far host."""
+    """It runs on the far host. `prefix`: what comes before its command."""
 
-    def __init__(self, lab):
+    def __init__(self, lab, prefix=(), environment=None):
         self.host = lab.far
         self.journal = os.path.join(lab.new_directory(lab.far, "watched"), "journal")
-        self.process = lab.far.start(needs.watched(), "--port", PORT, "--journal", self.journal)
+        self.process = lab.far.start(*prefix, needs.watched(), "--port", PORT, "--journal", self.journal, environment=environment)
         self.process.wait_for_output("ready")
         self.pid_inside = self.process.pid_on_host
         prefix = f"{lab.far.tmp}/dotnet-diagnostic-{self.pid_inside}-"

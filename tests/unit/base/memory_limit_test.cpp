@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -25,6 +26,12 @@ class Root {
     std::ofstream(path) << text;
   }
   [[nodiscard]] std::optional<std::uint64_t> limit() const { return farport::memory_limit(path_); }
+  /// The file of process 7's group, without the root.
+  [[nodiscard]] std::string oom_file() const {
+    const std::string file = farport::oom_file_of(7, path_);
+    return file.substr(std::min(path_.size(), file.size()));
+  }
+  [[nodiscard]] std::string path(const std::string& file) const { return path_ + file; }
 
  private:
   std::string path_ = fs::temp_directory_path() / ("farport-memory-limit-" + std::to_string(::getpid()));
@@ -69,4 +76,22 @@ TEST_CASE("a limit that is no number is none", "[base]") {
   root.put("/proc/self/cgroup", "0::/\nnonsense\n:::::\n");
   root.put("/sys/fs/cgroup/memory.max", "12x\n");
   CHECK_FALSE(root.limit());
+}
+
+TEST_CASE("how often the kernel has killed for lack of memory is in the group's file", "[base]") {
+  const Root root;
+  CHECK(root.oom_file().empty());
+  root.put("/proc/7/cgroup", "4:memory:/docker/1\n0::/docker/1\n");
+  CHECK(root.oom_file().empty());
+  root.put("/sys/fs/cgroup/memory/docker/1/memory.oom_control",
+           "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
+  CHECK(root.oom_file() == "/sys/fs/cgroup/memory/docker/1/memory.oom_control");
+  CHECK(farport::oom_kills(root.path(root.oom_file())) == 3);
+  root.put("/proc/7/cgroup", "0::/pod/2\n");
+  root.put("/sys/fs/cgroup/pod/2/memory.events", "low 0\nhigh 0\nmax 9\noom 1\noom_kill 1\n");
+  CHECK(farport::oom_kills(root.path(root.oom_file())) == 1);
+  // Outside of what this process sees.
+  root.put("/proc/7/cgroup", "0::/../pod/2\n");
+  CHECK(root.oom_file().empty());
+  CHECK(!farport::oom_kills(root.path("/nothing")));
 }
