@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -220,11 +219,7 @@ Task<Result<void>> RecentTransfer::take_all(router::Reading& reading, RecordingF
     if (frame.kind == router::ReaderFrame::end) co_return Result<void>();
     if (frame.kind == router::ReaderFrame::notice) nameless_ = frame.text;
     if (frame.kind != router::ReaderFrame::lines) continue;
-    const auto piece = std::make_shared<Piece>();
-    const auto bytes = std::as_bytes(std::span(frame.text));
-    piece->bytes.assign(bytes.begin(), bytes.end());
-    piece->size = bytes.size();
-    CO_RETURN_IF_ERROR(co_await to.append(loop_, piece));
+    CO_RETURN_IF_ERROR(co_await to.append(loop_, piece_of(frame.text)));
   }
 }
 
@@ -309,9 +304,8 @@ int recent(const config::RecentSettings& settings) {
 
 constexpr const char* kRecentAbout =
     "Gets what an agent has recorded of a runtime before now, as a page with a timeline or as a .nettrace\n"
-    "file: garbage collections, exceptions with their stacks, waits for locks, the thread pool, processor "
-    "and\n"
-    "memory, and logs from warnings on. The agent must have been started with --recorder. Works for an\n"
+    "file: garbage collections, exceptions with their stacks, waits for locks, the thread pool, processor\n"
+    "and memory, and logs from warnings on. The agent must have been started with --recorder. Works for an\n"
     "application that hangs, too: the runtime is only asked for the names of its methods, and they are left\n"
     "out if it does not answer. Prints the path.";
 constexpr const char* kRecentExamples = R"(Examples:

@@ -128,11 +128,7 @@ void ReaderSink::print_notice(const std::string& notice) {
 
 Task<Result<void>> ReaderSink::append(std::string lines) {
   if (lines_ == nullptr) co_return Result<void>();
-  const auto piece = std::make_shared<Piece>();
-  const auto bytes = std::as_bytes(std::span(lines));
-  piece->bytes.assign(bytes.begin(), bytes.end());
-  piece->size = bytes.size();
-  auto appended = co_await lines_->append(loop_, piece);
+  auto appended = co_await lines_->append(loop_, piece_of(lines));
   co_return appended;
 }
 

@@ -1,6 +1,7 @@
 #include "cli/output/recording_sink.hpp"
 
 #include <cerrno>
+#include <span>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -14,6 +15,14 @@ namespace {
 constexpr const char* kStandardOutput = "standard output";
 
 }  // namespace
+
+std::shared_ptr<const Piece> piece_of(std::string_view text) {
+  const auto piece = std::make_shared<Piece>();
+  const auto bytes = std::as_bytes(std::span(text));
+  piece->bytes.assign(bytes.begin(), bytes.end());
+  piece->size = bytes.size();
+  return piece;
+}
 
 Result<std::shared_ptr<RecordingFile>> RecordingFile::create(const std::string& path, bool force) {
   const auto existing = force ? OutputFile::Existing::replace : OutputFile::Existing::refuse;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <unistd.h>
@@ -24,6 +25,9 @@ struct Piece {
   std::vector<std::byte> bytes;
   std::size_t size = 0;
 };
+
+/// A piece with a copy of this text.
+[[nodiscard]] std::shared_ptr<const Piece> piece_of(std::string_view text);
 
 /// The file that a recording is written to as it comes.
 class RecordingFile : public std::enable_shared_from_this<RecordingFile> {

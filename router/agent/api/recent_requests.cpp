@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -82,21 +85,21 @@ Task<Result<std::vector<std::byte>>> next_of(RecentFile& file) {
   co_return file.next();
 }
 
-/// A disk may be slow, so it is read on another thread.
-Task<Result<std::vector<std::byte>>> next_of(transport::Loop& loop, std::shared_ptr<UniqueFd> file) {
-  const auto piece = std::make_shared<Result<std::vector<std::byte>>>();
-  transport::Offload reading(loop, [file, piece] {
-    std::vector<std::byte> bytes(kFilePiece);
-    const ssize_t got = ::read(file->get(), bytes.data(), bytes.size());
-    if (got < 0) {
-      *piece = fail_errno("read", "the recording", errno);
-    } else {
-      bytes.resize(static_cast<std::size_t>(got));
-      *piece = std::move(bytes);
-    }
-  });
+/// A disk may be slow, so it is read on another thread. `read` must own what it uses.
+template <typename Made>
+Task<Made> from_disk(transport::Loop& loop, std::function<Made()> read) {
+  const auto made = std::make_shared<std::optional<Made>>();
+  transport::Offload reading(loop, [made, read = std::move(read)] { made->emplace(read()); });
   co_await reading.done();
-  co_return std::move(*piece);
+  co_return std::move(**made);
+}
+
+Result<std::vector<std::byte>> read_piece(const UniqueFd& file) {
+  std::vector<std::byte> bytes(kFilePiece);
+  const ssize_t got = ::read(file.get(), bytes.data(), bytes.size());
+  if (got < 0) return fail_errno("read", "the recording", errno);
+  bytes.resize(static_cast<std::size_t>(got));
+  return bytes;
 }
 
 /// What comes of sending; told in the audit.
@@ -157,20 +160,18 @@ Handled RecentRequests::send(Response& response, Route route, RuntimePtr runtime
 
 Handled RecentRequests::list_ended(Response& response, const Caller& caller) {
   if (ended_ == nullptr) co_return keeps_none();
-  const auto all = std::make_shared<std::vector<EndedRuntime>>();
-  transport::Offload reading(loop_, [directory = ended_, all] { *all = directory->all(); });
-  co_await reading.done();
+  std::function<std::vector<EndedRuntime>()> list = [directory = ended_] { return directory->all(); };
+  auto all = co_await from_disk(loop_, std::move(list));
   std::erase_if(
-      *all, [&caller](const EndedRuntime& each) { return !authorize_recent(caller, each.runtime).allowed; });
-  co_await response.send(http_status::kOk, kJson, to_json(*all));
+      all, [&caller](const EndedRuntime& each) { return !authorize_recent(caller, each.runtime).allowed; });
+  co_await response.send(http_status::kOk, kJson, to_json(all));
   co_return std::nullopt;
 }
 
 Task<tl::expected<EndedRuntime, Refusal>> RecentRequests::find_ended(std::string id) {
-  const auto found = std::make_shared<Result<EndedRuntime>>();
-  transport::Offload reading(loop_, [directory = ended_, found, id] { *found = directory->find(id); });
-  co_await reading.done();
-  if (*found) co_return std::move(**found);
+  std::function<Result<EndedRuntime>()> find = [directory = ended_, id] { return directory->find(id); };
+  auto found = co_await from_disk(loop_, std::move(find));
+  if (found) co_return std::move(*found);
   co_return tl::unexpected(no_crash(id));
 }
 
@@ -183,9 +184,8 @@ Handled RecentRequests::take_ended(Response& response, Route route, const Caller
   entry.command = "recent";
   entry.arguments = crash_argument(route.id);
   const AuditOnExit audited(audit_, entry, AuditOnExit::Clock::now());
-  tl::expected<RuntimePtr, Refusal> runtime = tl::unexpected(Refusal{});
-  if (ended) runtime = std::make_shared<const Runtime>(ended->runtime);
-  if (!ended) runtime = tl::unexpected(ended.error());
+  const tl::expected<RuntimePtr, Refusal> runtime =
+      ended.map([](const EndedRuntime& each) { return std::make_shared<const Runtime>(each.runtime); });
   std::optional<Refusal> refused = decide(entry, runtime, authorize_recent);
   if (!refused) refused = co_await send_ended(response, std::move(*ended), entry);
   if (refused) entry.outcome = {entry.allowed ? Outcome::Kind::failed : Outcome::Kind::refused, refused->why};
@@ -195,11 +195,15 @@ Handled RecentRequests::take_ended(Response& response, Route route, const Caller
 Handled RecentRequests::send_ended(Response& response, EndedRuntime ended, AuditEntry& entry) {
   const auto place = places_.take(entry.caller);
   if (!place) co_return busy(place.error());
-  auto opened = ended_->open(ended.id);
+  std::function<Result<UniqueFd>()> open = [directory = ended_, id = ended.id] {
+    return directory->open(id);
+  };
+  auto opened = co_await from_disk(loop_, std::move(open));
   if (!opened) co_return no_crash(ended.id);
   const auto file = std::make_shared<UniqueFd>(std::move(*opened));
   begin_recording(response, std::to_string(ended.seconds));
-  NextPiece next = [this, file] { return next_of(loop_, file); };
+  const std::function<Result<std::vector<std::byte>>()> read = [file] { return read_piece(*file); };
+  NextPiece next = [this, read] { return from_disk(loop_, read); };
   const Result<void> sent = co_await send_all(std::move(next), response.stream(), entry.to_tool);
   note_outcome(sent, response, entry);
   co_return std::nullopt;

@@ -105,7 +105,8 @@ TEST_CASE("exceptions and log entries are in the timeline, by time and with name
   CHECK(json["logs"][0]["message"] == "low");
 }
 
-TEST_CASE("pauses are from a suspension for a collection to its end, whoever says so", "[timeline]") {
+TEST_CASE("a pause lasts from a suspension for a collection to its end, also if several threads tell of it",
+          "[timeline]") {
   Reading reading;
   SampleEvent other = runtime_event(9, 5);
   other.payload.u32(5);
