@@ -75,8 +75,13 @@ def image():
 
 
 def debian_package():
-    """What Debian's users install."""
-    return _made("packages/farport_*.deb")
+    """What Debian's users install. One that is older than what goes into it is missing: it would test the past."""
+    package = _made("packages/farport_*.deb")
+    made = os.path.getmtime(package)
+    for source in (*ROOT.glob("packaging/debian/*"), *ROOT.glob("examples/systemd/*")):
+        if source.stat().st_mtime > made:
+            raise RuntimeError(f"{package} is older than {source}: scripts/package makes it")
+    return package
 
 
 def tarball():
