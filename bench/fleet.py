@@ -11,12 +11,14 @@ import os
 import re
 import resource
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import measure
@@ -30,6 +32,9 @@ FIRST = ipaddress.IPv4Address("127.1.0.1")
 REST_SECONDS = 15.0
 METER_SECONDS = 8
 QUIET = ("--log-level", "warn")
+APART = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+CHANGES = 10
+INOTIFY_INSTANCES = Path("/proc/sys/fs/inotify/max_user_instances")
 
 
 def tls(certificates: Path, name: str) -> list[str]:
@@ -51,24 +56,50 @@ class Fleet:
         self.remotes = [f"{FIRST + number}:{PORT}" for number in range(size)]
         # What an application sends to farport top, as slowly as it does.
         stream = []
+        self.stack, self.runtimes = stack, {}
         if meters:
             stream = ["--stream-file", str(meters), "--stream-rate", str(meters.stat().st_size // METER_SECONDS)]
         for number, remote in enumerate(self.remotes):
             directory = work / f"{size}-{number}"
             directory.mkdir(mode=0o700)
             socket = directory / "runtime.sock"
-            self._start(stack, [str(build / "fake_runtime"), str(socket), "--pid", "7", *stream])
-            self._start(stack, [
+            self.start_runtime(number, [str(build / "fake_runtime"), str(socket), "--pid", "7", *stream])
+            self._start([
                 self.farport, "serve", "--listen", remote, "--search", str(directory), "--runtime", f"orders={socket}",
                 "--allow-all=admin", "--audit", "off", "--host-name", f"web-{number}", *QUIET, *tls(self.certificates, "agent"),
             ])  # fmt: skip
         wait_until(lambda: listening() >= size, f"{size} agents", 300, 0.2)
         time.sleep(5)  # The agents find their runtimes, and settle.
 
-    def _start(self, stack: ExitStack, command: list[str]) -> None:
-        apart = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
-        process = stack.enter_context(subprocess.Popen(apart + command, stdout=subprocess.DEVNULL))
-        stack.callback(process.kill)
+    def _start(self, command: list[str]) -> subprocess.Popen:
+        process = self.stack.enter_context(subprocess.Popen(APART + command, stdout=subprocess.DEVNULL))
+        self.stack.callback(process.kill)
+        return process
+
+    def start_runtime(self, number: int, command: list[str]) -> None:
+        Path(command[1]).unlink(missing_ok=True)
+        self.runtimes[number] = self._start(command)
+
+    def changes(self, events: Iterable[str]) -> dict[str, float]:
+        """How soon a mirror tells that a runtime has ended, and that there is another."""
+
+        def until(event: str) -> float:
+            began = time.monotonic()
+            for line in events:
+                if f'"event":"{event}"' in line:
+                    return time.monotonic() - began
+            raise RuntimeError(f"the mirror ended before it told that a runtime was {event}")
+
+        ended, begun = [], []
+        for number in range(0, len(self.remotes), max(1, len(self.remotes) // CHANGES)):
+            runtime = self.runtimes[number]
+            runtime.kill()
+            ended.append(until("removed"))
+            runtime.wait()
+            self.start_runtime(number, runtime.args[len(APART) :])
+            begun.append(until("added"))
+        return {"end_seen_s": statistics.median(ended), "latest_end_seen_s": max(ended),
+                "begin_seen_s": statistics.median(begun), "latest_begin_seen_s": max(begun)}  # fmt: skip
 
     def command(self, name: str, *arguments: str) -> list[str]:
         return [self.farport, name, *self.remotes, "--server-name", "agent", *tls(self.certificates, "tool"), *arguments]
@@ -101,13 +132,12 @@ class Fleet:
                 rest = (measure.cpu_seconds(mirror.pid) - before) / REST_SECONDS
                 found = {"mirrored": added, "mirrored_s": took, "pss_mib": measure.pss_mib(mirror.pid),
                          "pss_without_placeholders_mib": measure.pss_mib(mirror.pid, alone=True),
-                         "cpu_at_rest_percent": 100 * rest}  # fmt: skip
+                         "cpu_at_rest_percent": 100 * rest, **self.changes(mirror.stdout)}  # fmt: skip
             finally:
                 mirror.terminate()
                 mirror.wait()
         turns = re.search("turns of the event loop: (.*)", log.read_text(encoding="utf-8", errors="replace"))
         return {**found, "turns": turns[1] if turns else "not said"}
-
 
     def after_an_outage(self, directory: Path, seconds: float) -> dict[str, float]:
         """How soon a mirror has all of them again when the network was away for so long, and what that takes of its processor."""
@@ -164,10 +194,22 @@ def record_meters(build: Path, work: Path, dotnet: Dotnet) -> Path:
     return recording
 
 
+@contextmanager
+def watches_for(agents: int) -> Iterator[None]:
+    """Each agent watches its directories by an inotify instance, as it may on a host of its own: here one user has all."""
+    before = INOTIFY_INSTANCES.read_text(encoding="ascii")
+    INOTIFY_INSTANCES.write_text(str(max(int(before), 2 * agents)), encoding="ascii")
+    try:
+        yield
+    finally:
+        INOTIFY_INSTANCES.write_text(before, encoding="ascii")
+
+
 def measured(build: Path, work: Path, size: int, meters: Path | None, outage: float) -> dict:
     with ExitStack() as stack:
         # Last of all: the next agents need the addresses, and the kernel ends these after their unshare(1).
         stack.callback(wait_until, lambda: listening() == 0, "the end of all agents", 60, 0.2)
+        stack.enter_context(watches_for(size))
         fleet = Fleet(stack, build, work, size, meters)
         found = {"agents": size}
         if outage:

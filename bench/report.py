@@ -40,6 +40,8 @@ FLEET = {
     "mirrored_s": "all mirrored after, s",
     "pss_without_placeholders_mib": "the mirror's PSS, MiB",
     "cpu_at_rest_percent": "its CPU at rest, % of a core",
+    "begin_seen_s": "a new runtime is seen after, s",
+    "end_seen_s": "and its end, s",
     "turns": "turns of its event loop",
 }
 RIVALS = ["no tunnel", "ssh -L", "haproxy pair", UNAUDITED, FLOOR]
