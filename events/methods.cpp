@@ -59,12 +59,6 @@ constexpr std::uint32_t kRundownMethodEnd = 144;   // MethodDCEndVerbose.
 constexpr std::size_t kEntryBytes = 160;
 constexpr std::size_t kMaxAddresses = std::size_t{1} << 17;
 
-bool tells_of_method(const nettrace::Definition& definition) {
-  if (definition.provider == kRuntimeProvider) return definition.event_id == kMethodLoadVerbose;
-  return definition.provider == kRundownProvider &&
-         (definition.event_id == kMethodLoadVerbose || definition.event_id == kRundownMethodEnd);
-}
-
 void remove_all(std::string& text, std::string_view word) {
   for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at))
     text.erase(at, word.size());
@@ -81,6 +75,12 @@ std::string parameters_of(std::string_view signature) {
 }
 
 }  // namespace
+
+bool tells_of_method(const nettrace::Definition& definition) {
+  if (definition.provider == kRuntimeProvider) return definition.event_id == kMethodLoadVerbose;
+  return definition.provider == kRundownProvider &&
+         (definition.event_id == kMethodLoadVerbose || definition.event_id == kRundownMethodEnd);
+}
 
 void CodeAddresses::add(const std::vector<std::uint64_t>& addresses) {
   if (addresses_.size() + addresses.size() > kMaxAddresses) return;

@@ -52,6 +52,10 @@ class CodeAddresses {
   std::set<std::uint64_t> addresses_;
 };
 
+/// Whether an event says where a method's code is, and its name: while the runtime compiles it, or in a
+/// rundown.
+[[nodiscard]] bool tells_of_method(const nettrace::Definition& definition);
+
 /// A runtime's methods, from events while it compiles them and from a rundown.
 class MethodTable {
  public:

@@ -32,5 +32,10 @@ inline constexpr std::uint64_t kHeapSnapshotKeywords = 0x1980001;
 inline constexpr std::uint32_t kSampledOutside = 1;
 /// Makes a rundown report modules.
 inline constexpr std::uint64_t kLoaderKeyword = 0x8;
+/// In a rundown: the names of all methods, whether they were compiled by the runtime or ahead of time.
+inline constexpr std::uint64_t kRundownMethodKeywords = kLoaderKeyword | 0x10 | 0x20;
+/// With kVerboseLevel: the names of methods that the runtime compiles, and of those compiled ahead of time
+/// when it first uses them (see PrecompiledMethods).
+inline constexpr std::uint64_t kMethodLoadKeywords = kLoaderKeyword | 0x10 | 0x2000000000;
 
 }  // namespace farport::events

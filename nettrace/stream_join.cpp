@@ -9,6 +9,8 @@ namespace {
 
 /// The highest number of a kind of events: the bit above it has a meaning of its own in some headers.
 constexpr std::uint64_t kMaxDefinition = INT32_MAX;
+/// Runtimes write blocks of about this size.
+constexpr std::size_t kAddedBlockBytes = 100 * 1024;
 
 void append(std::vector<std::byte>& to, BytesView bytes) {
   to.insert(to.end(), bytes.begin(), bytes.end());
@@ -17,6 +19,11 @@ void append(std::vector<std::byte>& to, BytesView bytes) {
 template <typename Number>
 BytesView bytes_of(const Number& number) {
   return std::as_bytes(std::span(&number, 1));
+}
+
+void append_utf16(std::vector<std::byte>& to, std::string_view ascii) {
+  for (const char letter : ascii) append(to, bytes_of(static_cast<char16_t>(letter)));
+  append(to, bytes_of(u'\0'));
 }
 
 Cursor content_of(const Frame& frame, BytesView bytes, std::uint64_t offset) {
@@ -31,15 +38,47 @@ Result<void> check_format(const FrameCutter& stream) {
 
 }  // namespace
 
-Result<std::vector<std::byte>> StreamJoin::take_first(BytesView bytes) {
-  RETURN_IF_ERROR(
-      first_.feed(bytes, [this](const Frame& frame, BytesView whole) { return add_first(frame, whole); }));
+Result<std::vector<std::byte>> StreamJoin::take(BytesView bytes) {
+  RETURN_IF_ERROR(stream_.feed(bytes, [this](const Frame& frame, BytesView whole) {
+    return is_first_ ? add_first(frame, whole) : add_later(frame, whole);
+  }));
   return take_ready();
 }
 
-Result<std::vector<std::byte>> StreamJoin::take_second(BytesView bytes) {
-  RETURN_IF_ERROR(
-      second_.feed(bytes, [this](const Frame& frame, BytesView whole) { return add_second(frame, whole); }));
+void StreamJoin::next_stream() {
+  stream_ = FrameCutter();
+  is_first_ = false;
+  definitions_before_ = last_definition_;
+  threads_before_ = last_thread_;
+}
+
+std::vector<std::byte> StreamJoin::add_events(const EventKind& kind,
+                                              const std::vector<std::vector<std::byte>>& payloads) {
+  EventHeader header;
+  header.capture_thread = header.thread = ++last_thread_;
+  header.timestamp = trace_ ? static_cast<std::uint64_t>(trace_->sync_ticks) : 0;
+  std::vector<std::byte> definition;
+  append(definition, bytes_of(++last_definition_));
+  append_utf16(definition, kind.provider);
+  append(definition, bytes_of(kind.event_id));
+  append_utf16(definition, {});  // Its name.
+  append(definition, bytes_of(kind.keywords));
+  append(definition, bytes_of(kind.version));
+  append(definition, bytes_of(kind.level));
+  append(definition, bytes_of(std::uint32_t{0}));  // The number of fields.
+  EventRowWriter kinds(header.timestamp, header.timestamp);
+  kinds.add(header, definition);
+  add_sequence_point(header.timestamp);
+  add_block(BlockKind::metadata, kinds.content());
+  header.definition_id = last_definition_;
+  for (auto next = payloads.begin(); next != payloads.end();) {
+    EventRowWriter events(header.timestamp, header.timestamp);
+    for (; next != payloads.end() && events.content().size() < kAddedBlockBytes; ++next) {
+      ++header.sequence_number;
+      events.add(header, *next);
+    }
+    add_block(BlockKind::events, events.content());
+  }
   return take_ready();
 }
 
@@ -54,11 +93,11 @@ std::vector<std::byte> StreamJoin::take_ready() {
 }
 
 Result<void> StreamJoin::add_first(const Frame& frame, BytesView bytes) {
-  RETURN_IF_ERROR(check_format(first_));
-  Cursor content = content_of(frame, bytes, first_.offset());
+  RETURN_IF_ERROR(check_format(stream_));
+  Cursor content = content_of(frame, bytes, stream_.offset());
   switch (frame.kind) {
     case BlockKind::trace: {
-      ASSIGN_OR_RETURN(trace_, read_trace_object(content, first_.format()));
+      ASSIGN_OR_RETURN(trace_, read_trace_object(content, stream_.format()));
       break;
     }
     case BlockKind::metadata:
@@ -92,13 +131,13 @@ Result<void> StreamJoin::note_numbers(EventRows rows) {
   return rows.outcome();
 }
 
-Result<void> StreamJoin::add_second(const Frame& frame, BytesView bytes) {
-  RETURN_IF_ERROR(check_format(second_));
-  Cursor content = content_of(frame, bytes, second_.offset());
+Result<void> StreamJoin::add_later(const Frame& frame, BytesView bytes) {
+  RETURN_IF_ERROR(check_format(stream_));
+  Cursor content = content_of(frame, bytes, stream_.offset());
   switch (frame.kind) {
     case BlockKind::trace: {
-      ASSIGN_OR_RETURN(const auto trace, read_trace_object(content, second_.format()));
-      return begin_second(trace);
+      ASSIGN_OR_RETURN(const auto trace, read_trace_object(content, stream_.format()));
+      return begin_later(trace);
     }
     case BlockKind::metadata:
     case BlockKind::events:
@@ -107,20 +146,17 @@ Result<void> StreamJoin::add_second(const Frame& frame, BytesView bytes) {
       // Without the threads, whose last events it would count.
       add_sequence_point(content.u64());
       return content.outcome();
-    case BlockKind::stacks:
-      add_block(frame.kind, content.take_rest());
-      return {};
     default:
       return {};
   }
 }
 
-Result<void> StreamJoin::begin_second(const TraceHeader& trace) {
+Result<void> StreamJoin::begin_later(const TraceHeader& trace) {
   const bool same = trace_ && trace.process_id == trace_->process_id &&
                     trace.ticks_per_second == trace_->ticks_per_second &&
                     trace.pointer_size == trace_->pointer_size;
-  if (!same) return fail_at(second_.offset(), "it is not of the process that the first recording is of");
-  // From here on the stacks have numbers of the second stream.
+  if (!same) return fail_at(stream_.offset(), "it is not of the process that the first recording is of");
+  // Readers sort events by time up to such a point, and this stream goes back in time.
   add_sequence_point(static_cast<std::uint64_t>(trace.sync_ticks));
   return {};
 }
@@ -129,7 +165,9 @@ Result<void> StreamJoin::add_renumbered(BlockKind kind, EventRows rows) {
   EventRowWriter into(rows.first_time(), rows.last_time());
   while (rows.next()) {
     EventHeader header = rows.header();
-    header.capture_thread += last_thread_;
+    header.stack_id = 0;
+    header.capture_thread += threads_before_;
+    last_thread_ = std::max(last_thread_, header.capture_thread);
     if (kind == BlockKind::events) {
       ASSIGN_OR_RETURN(header.definition_id, renumbered(header.definition_id, rows));
       into.add(header, rows.payload());
@@ -144,15 +182,16 @@ Result<void> StreamJoin::add_renumbered(BlockKind kind, EventRows rows) {
     into.add(header, definition);
   }
   RETURN_IF_ERROR(rows.outcome());
-  if (into.content().size() > kMaxBlockBytes) return fail_at(second_.offset(), "a block is too large");
+  if (into.content().size() > kMaxBlockBytes) return fail_at(stream_.offset(), "a block is too large");
   add_block(kind, into.content());
   return {};
 }
 
-Result<std::uint32_t> StreamJoin::renumbered(std::uint32_t definition, const EventRows& rows) const {
-  const std::uint64_t number = std::uint64_t{definition} + last_definition_;
+Result<std::uint32_t> StreamJoin::renumbered(std::uint32_t definition, const EventRows& rows) {
+  const std::uint64_t number = std::uint64_t{definition} + definitions_before_;
   if (number > kMaxDefinition)
     return fail_at(rows.payload_offset(), "a kind of events has a number that is too high");
+  last_definition_ = std::max(last_definition_, static_cast<std::uint32_t>(number));
   return static_cast<std::uint32_t>(number);
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -28,11 +29,11 @@
 #include "cli/terminal/table.hpp"
 #include "config/resolve.hpp"
 #include "nettrace/reader.hpp"
-#include "nettrace/stream_join.hpp"
 #include "profile/output.hpp"
 #include "router/collect/recording.hpp"
 #include "router/mirror/agent_session.hpp"
 #include "router/mirror/resumable_request.hpp"
+#include "router/readers/answers.hpp"
 #include "router/readers/reading.hpp"
 #include "router/recordings/recordings.hpp"
 #include "router/wire/http_status.hpp"
@@ -63,32 +64,6 @@ struct Received {
   std::string nameless;       ///< Why names of methods are missing; empty if they aren't.
 };
 
-/// Takes the next bytes of the recording with names. Errors: it takes no more.
-using Take = std::function<Result<void>(const std::vector<std::byte>&)>;
-
-/// Joins the recording, which comes as a part, with one that names the methods. Where the latter is no good,
-/// it says so and leaves the rest of it out.
-Result<void> join_names(router::ReaderInput& from, router::ReaderOutput& to, const Take& take) {
-  nettrace::StreamJoin joined;
-  for (;;) {
-    ASSIGN_OR_RETURN(const auto piece, from.next_of_part());
-    if (piece.empty()) break;
-    ASSIGN_OR_RETURN(const auto ready, joined.take_first(piece));
-    RETURN_IF_ERROR(take(ready));
-  }
-  for (;;) {
-    ASSIGN_OR_RETURN(const auto piece, from.next());
-    if (piece.empty()) break;
-    const auto ready = joined.take_second(piece);
-    const Result<void> taken = ready ? take(*ready) : tl::unexpected(ready.error());
-    if (taken) continue;
-    to.write(router::ReaderFrame::notice, shortened(taken.error().message(), router::kMaxNoticeBytes));
-    if (ready) return {};
-    break;
-  }
-  return take(joined.end());
-}
-
 /// A form of the file.
 struct Form {
   std::string_view ending;
@@ -109,13 +84,14 @@ const Form* form_of(std::string_view path) {
 Result<void> make_file(const Form& form, const std::string& process, router::ReaderInput& from,
                        router::ReaderOutput& to) {
   if (form.write == nullptr)
-    return join_names(from, to, [&to](const auto& bytes) -> Result<void> {
+    return router::join_recordings(from, to, [&to](const auto& bytes) -> Result<void> {
       to.write_lines({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
       return {};
     });
   timeline::TimelineReader events;
   nettrace::Reader reader(events);
-  RETURN_IF_ERROR(join_names(from, to, [&reader](const auto& bytes) { return reader.feed(bytes); }));
+  RETURN_IF_ERROR(
+      router::join_recordings(from, to, [&reader](const auto& bytes) { return reader.feed(bytes); }));
   profile::Output out([&to](std::string_view piece) -> Result<void> {
     to.write_lines(piece);
     return {};
@@ -158,7 +134,7 @@ class RecentTransfer {
   Task<Result<Wanted>> find();
   Task<Result<Received>> receive(transport::StopSource& stop);
   Task<void> give_up(transport::StopSource& stop);
-  Task<void> feed(router::Reading& reading, transport::Stream& from, const router::Runtime& runtime,
+  Task<void> feed(router::Reading& reading, router::ResumableRequest& from, const router::Runtime& runtime,
                   transport::StopSource& stop);
   Task<Result<void>> feed_names(router::Reading& reading, const router::Runtime& runtime);
   Task<Result<void>> take_all(router::Reading& reading, RecordingFile& to);
@@ -196,19 +172,23 @@ Task<Result<void>> RecentTransfer::feed_names(router::Reading& reading, const ro
   co_return Result<void>();
 }
 
-/// Passes on what came before, and then the names.
-Task<void> RecentTransfer::feed(router::Reading& reading, transport::Stream& from,
+/// Passes on what came before, and then the names, unless the agent has them joined to it.
+Task<void> RecentTransfer::feed(router::Reading& reading, router::ResumableRequest& from,
                                 const router::Runtime& runtime, transport::StopSource& stop) {
-  const auto passed = co_await reading.pass_on(from, router::Reading::As::part);
-  if (passed == router::Reading::Passed::failed) reading.abort(from.error());
+  const auto passed = co_await reading.pass_on(from.stream(), router::Reading::As::part);
+  if (passed == router::Reading::Passed::failed) reading.abort(from.stream().error());
   if (passed != router::Reading::Passed::all) co_return;
-  if (settings_.crash.empty()) {
+  // What fails here fails again where the answer is read.
+  std::ignore = co_await reading.write_part({});
+  if (from.head().field("farport-recent-names") == "yes") {
+    all_has_come_ = true;
+  } else if (settings_.crash.empty()) {
     all_has_come_ = true;
     const auto named = co_await first_of(feed_names(reading, runtime), stop.wait());
     if (!named) nameless_ = "interrupted";
     if (named && !*named) nameless_ = named->error().message();
   } else {
-    nameless_ = "the process has ended";
+    nameless_ = "the agent has not kept them";
   }
   co_await reading.finish();
 }
@@ -252,7 +232,7 @@ Task<Result<Received>> RecentTransfer::receive(transport::StopSource& stop) {
                           router::Reading::For::user);
   CO_RETURN_IF_ERROR(reading.begin(readers_));
   transport::TaskSet feeding(loop_);
-  feeding.spawn(feed(reading, request.stream(), runtime, stop));
+  feeding.spawn(feed(reading, request, runtime, stop));
   CO_RETURN_IF_ERROR(co_await take_all(reading, *file));
   CO_RETURN_IF_ERROR(file->keep());
   received.nameless = nameless_;

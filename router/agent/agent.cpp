@@ -86,7 +86,7 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
            DumpRequests(dumps_, *audit_, metrics_, settings_.session.compression),
            RecordingRequests(loop, connections_, readers_),
            ProfileRequests(loop, registry_, settings_.sampler, readers_, connections_, *audit_, metrics_),
-           RecentRequests(loop, recent_file(), ended_, *audit_),
+           RecentRequests(loop, recent_files(), ended_, readers_, *audit_),
            connections_,
            resumption_,
            refusals_,
@@ -113,10 +113,10 @@ std::function<std::string(const Registry::Filter&)> Agent::app_metrics_text() co
   return [this](const Registry::Filter& counted) { return app_metrics_->text(counted); };
 }
 
-RecentRequests::FileOf Agent::recent_file() const {
+RecentRequests::FilesOf Agent::recent_files() const {
   if (!settings_.recorder) return {};
   return [this](const Runtime& runtime, Recorder::Clock::time_point since) {
-    return recorder_->file(runtime.id, since);
+    return recorder_->files(runtime.id, since);
   };
 }
 

@@ -208,7 +208,7 @@ class Agent {
   /// Null if the metrics of applications are not kept.
   [[nodiscard]] std::function<std::string(const Registry::Filter&)> app_metrics_text() const;
   /// Null if there is no recorder.
-  [[nodiscard]] RecentRequests::FileOf recent_file() const;
+  [[nodiscard]] RecentRequests::FilesOf recent_files() const;
   void write_process(MetricsText& text) const;
   void write_sessions(MetricsText& text) const;
   void write_diagnostics(MetricsText& text) const;

@@ -1,14 +1,17 @@
 #include "router/readers/answers.hpp"
 
 #include <limits>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "base/text.hpp"
 #include "events/lines.hpp"
 #include "events/methods.hpp"
+#include "events/precompiled_methods.hpp"
 #include "heap/heap.hpp"
 #include "nettrace/reader.hpp"
+#include "nettrace/stream_join.hpp"
 #include "router/cpu_samples/cpu_samples.hpp"
 #include "router/readers/reader_frames.hpp"
 #include "router/wire/samples.hpp"
@@ -52,6 +55,7 @@ std::unique_ptr<events::EventFormatter> event_formatter(const ReadingRequest& wa
     case ReadingRequest::Kind::profile:
     case ReadingRequest::Kind::metrics:
     case ReadingRequest::Kind::methods:
+    case ReadingRequest::Kind::joined:
     case ReadingRequest::Kind::local:
       break;
     case ReadingRequest::Kind::logs:
@@ -190,6 +194,52 @@ Result<void> tell_methods(ReaderInput& from, ReaderOutput& to) {
   return read;
 }
 
+namespace {
+
+/// Joins the next recording, which is all that `next` returns up to an empty piece. Returns why the rest of
+/// it was left out, if it was. Errors: those of `next` and `take`.
+Result<std::optional<Error>> join_next(nettrace::StreamJoin& joined,
+                                       const std::function<Result<ReaderInput::Piece>()>& next,
+                                       const std::function<Result<void>(nettrace::BytesView)>& take) {
+  std::optional<Error> left_out;
+  for (;;) {
+    ASSIGN_OR_RETURN(const auto piece, next());
+    if (piece.empty()) return left_out;
+    if (left_out) continue;
+    const auto ready = joined.take(piece);
+    if (!ready) left_out = ready.error();
+    if (ready) RETURN_IF_ERROR(take(*ready));
+  }
+}
+
+}  // namespace
+
+Result<void> join_recordings(ReaderInput& from, ReaderOutput& to,
+                             const std::function<Result<void>(nettrace::BytesView)>& take) {
+  nettrace::StreamJoin joined;
+  events::PrecompiledMethods precompiled;
+  nettrace::Reader reader(precompiled);
+  bool reads = true;
+  const auto pass = [&](nettrace::BytesView bytes) {
+    if (reads) reads = reader.feed(bytes).has_value();
+    return take(bytes);
+  };
+  for (std::size_t number = 0; number < kJoinedRecordings; ++number) {
+    const bool is_last = number + 1 == kJoinedRecordings;
+    if (number > 0) joined.next_stream();
+    ASSIGN_OR_RETURN(const auto left_out,
+                     join_next(
+                         joined, [&] { return is_last ? from.next() : from.next_of_part(); }, pass));
+    if (!left_out) continue;
+    if (number == 0) return tl::unexpected(*left_out);
+    to.write(ReaderFrame::notice, shortened(left_out->message(), kMaxNoticeBytes));
+  }
+  const auto loads = precompiled.loads();
+  if (!loads.empty())
+    RETURN_IF_ERROR(take(joined.add_events(events::PrecompiledMethods::kMethodLoad, loads)));
+  return take(joined.end());
+}
+
 Result<void> make_answer(const ReadingRequest& wanted, ReaderInput& from, ReaderOutput& to) {
   if (wanted.kind == ReadingRequest::Kind::profile) return make_profile(wanted, from, to);
   if (wanted.kind == ReadingRequest::Kind::metrics) {
@@ -199,6 +249,11 @@ Result<void> make_answer(const ReadingRequest& wanted, ReaderInput& from, Reader
         kMeterSession, [&selection](const events::Measurement& each) { return selection->takes(each); });
     return tell_measurements(values, from, to);
   }
+  if (wanted.kind == ReadingRequest::Kind::joined)
+    return join_recordings(from, to, [&to](nettrace::BytesView bytes) -> Result<void> {
+      to.write_lines({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+      return {};
+    });
   const auto formatter = event_formatter(wanted);
   if (formatter == nullptr) return fail("make", "the answer", "there is no such kind of answer");
   return make_lines(*formatter, from, to);

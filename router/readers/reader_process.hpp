@@ -24,6 +24,7 @@ struct ReadingTask {
     profile,  ///< From samples, which come as a part, and methods as the runtime names them.
     metrics,
     methods,  ///< Of methods at given addresses, which come as a part.
+    joined,   ///< One recording of several: see join_recordings().
     local,    ///< Whatever the command that has started the reader needs.
   };
   Kind kind{};

@@ -122,17 +122,28 @@ Task<Reading::Passed> Reading::pass_on(Stream& from, As as) {
   }
 }
 
+Task<IoStatus> Reading::write_piece(std::span<const std::byte> piece) {
+  std::vector<std::byte> headed;
+  do {
+    const std::span<const std::byte> passed = piece.first(std::min(piece.size(), kMaxPiece));
+    headed.resize(kPieceHead);
+    write_head(headed, passed.size());
+    headed.insert(headed.end(), passed.begin(), passed.end());
+    const IoStatus written = co_await write(headed);
+    if (written != IoStatus::ok) co_return written;
+    piece = piece.subspan(passed.size());
+    co_await fed_.yield_if_used_up();
+  } while (!piece.empty());
+  co_return IoStatus::ok;
+}
+
 Task<IoStatus> Reading::write_part(std::span<const std::byte> part) {
-  std::vector<std::byte> piece;
-  for (;;) {
-    const std::span<const std::byte> passed = part.first(std::min(part.size(), kMaxPiece));
-    piece.resize(kPieceHead);
-    write_head(piece, passed.size());
-    piece.insert(piece.end(), passed.begin(), passed.end());
-    const IoStatus written = co_await write(piece);
-    if (written != IoStatus::ok || passed.empty()) co_return written;
-    part = part.subspan(passed.size());
+  if (!part.empty()) {
+    const IoStatus written = co_await write_piece(part);
+    if (written != IoStatus::ok) co_return written;
   }
+  const IoStatus ended = co_await write_piece({});
+  co_return ended;
 }
 
 Task<void> Reading::finish() {

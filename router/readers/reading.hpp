@@ -43,7 +43,9 @@ class Reading {
   transport::Task<Passed> pass_on(transport::Stream& from, As as = As::rest);
   /// Writes bytes to the reader. If that fails, the reader takes no more, and next() says why.
   transport::Task<transport::IoStatus> write(std::span<const std::byte> bytes);
-  /// Writes bytes to the reader as a part.
+  /// Writes bytes to the reader as a piece of a part. None end the part.
+  transport::Task<transport::IoStatus> write_piece(std::span<const std::byte> piece);
+  /// Writes bytes to the reader as a whole part.
   transport::Task<transport::IoStatus> write_part(std::span<const std::byte> part);
   /// Ends the reader's input.
   transport::Task<void> finish();

@@ -49,6 +49,8 @@ constexpr std::string_view kUsualLevel = "Information";
 /// seconds.
 constexpr std::uint32_t kRecentBufferMb = 64;
 constexpr std::chrono::seconds kRecentCounters{1};
+/// From this version on, a session may do without stacks.
+constexpr int kFirstWithoutStacks = 9;
 /// From this version on, events may be left out by their ids.
 constexpr int kFirstWithEventFilter = 10;
 /// Warnings and above. Even then each request's scope is written; level 6 switches off the two categories
@@ -110,8 +112,17 @@ ipc::CollectTracing wanted_samples() {
 }
 
 ipc::CollectTracing wanted_methods() {
-  auto wanted = wanted_exceptions();
+  // A session must ask for something, and this level has none of these events.
+  auto wanted = wanted_of(events::kRuntimeProvider, events::kLoaderKeyword, events::kErrorLevel);
   wanted.rundown = true;
+  return wanted;
+}
+
+ipc::CollectTracing wanted_method_names(std::string_view version) {
+  auto wanted = wanted_methods();
+  if (major_of(version) < kFirstWithRundownKeyword) return wanted;
+  wanted.version = ipc::kCollectTracing4;
+  wanted.rundown_keyword = events::kRundownMethodKeywords;
   return wanted;
 }
 
@@ -132,6 +143,15 @@ ipc::CollectTracing wanted_recent(std::string_view version) {
   logs.level = events::kWarningLevel;
   logs.filter = kWarnings;
   wanted.providers.push_back(std::move(logs));
+  return wanted;
+}
+
+ipc::CollectTracing wanted_loads(std::string_view version) {
+  auto wanted = wanted_of(events::kRuntimeProvider, events::kMethodLoadKeywords, events::kVerboseLevel);
+  wanted.buffer_size_mb = kRecentBufferMb;
+  if (major_of(version) < kFirstWithoutStacks) return wanted;
+  wanted.version = ipc::kCollectTracing3;
+  wanted.stackwalk = false;
   return wanted;
 }
 

@@ -32,13 +32,19 @@ namespace farport::router {
 /// How long to sample to see what each thread is doing. Each thread is in several of the samples.
 inline constexpr std::chrono::milliseconds kStacksTime{200};
 
-/// Hardly any events, and at the end the names of all methods.
+/// No events, and at the end the names of all methods.
 [[nodiscard]] ipc::CollectTracing wanted_methods();
+
+/// The same without lines of code, as far as the runtime can leave them out. `version` is the runtime's.
+[[nodiscard]] ipc::CollectTracing wanted_method_names(std::string_view version);
 
 /// What tells most of an incident and costs the application next to nothing, for as long as it runs:
 /// collections, exceptions, contention, the thread pool, counters, and logs from warnings on. `version` is
 /// the runtime's.
 [[nodiscard]] ipc::CollectTracing wanted_recent(std::string_view version);
+
+/// The names of methods that the runtime compiles, or first uses, from now on. `version` is the runtime's.
+[[nodiscard]] ipc::CollectTracing wanted_loads(std::string_view version);
 
 /// A collection at once and all objects that survive it, and at the end the names of modules. `version` is
 /// the runtime's.

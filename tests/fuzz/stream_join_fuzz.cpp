@@ -1,6 +1,7 @@
-// Fuzzes the joining of two streams. The first byte of an input says in what pieces the rest comes, and the
-// second at which of its 256 parts the second stream begins. Whatever it is, the pieces make no difference,
-// and where the reader takes the first stream it takes the result up to where the second one begins.
+// Fuzzes the joining of streams. The first byte of an input says in what pieces the rest comes, and the
+// second at which of its 256 parts the second stream begins, which comes twice. Whatever it is, the pieces
+// make no difference, and where the reader takes the first stream it takes the result up to where the second
+// one begins.
 #include <algorithm>
 #include <vector>
 
@@ -27,17 +28,20 @@ struct Joined {
 Joined join(BytesView first, BytesView second, std::size_t piece) {
   StreamJoin joined;
   Joined result;
-  const auto take_all = [&](BytesView from, auto take) {
+  const auto take_all = [&](BytesView from) {
     for (; !from.empty(); from = from.subspan(std::min(piece, from.size()))) {
-      const auto taken = take(from.first(std::min(piece, from.size())));
+      const auto taken = joined.take(from.first(std::min(piece, from.size())));
       require(taken || !taken.error().why.empty(), "every error has a cause");
       if (!taken) return;
       append(result.bytes, *taken);
     }
   };
-  take_all(first, [&](BytesView bytes) { return joined.take_first(bytes); });
+  take_all(first);
   result.first_size = result.bytes.size();
-  take_all(second, [&](BytesView bytes) { return joined.take_second(bytes); });
+  for (int streams = 0; streams < 2; ++streams) {
+    joined.next_stream();
+    take_all(second);
+  }
   append(result.bytes, joined.end());
   return result;
 }

@@ -282,13 +282,25 @@ class BlackBox(Recording, Case):
         self.assertEqual(crash["in_order"], reason == "exit code 0")
         self.assertEqual(crash["runtime"]["name"], "watched")
         done, file = self.recent("--crash", crash["id"])
-        self.assert_ok(done)
-        self.assertIn("the process has ended", done.stderr)
-        self.assertEqual(os.path.getsize(file), crash["bytes"])
+        self.assertNotIn("missing", self.assert_ok(done).stderr)
+        # In the directory there is the recording, and beside it the names.
+        self.assertGreater(crash["bytes"], os.path.getsize(file) // 2)
         with open(file, "rb") as opened:
             self.assertIn(f"the last words before {how}".encode("utf-16-le"), opened.read())
         self.assertEqual(traces.ours(self.lab.near, file).totals["whole"], "yes")
+        stacks = self.thrown(file)
+        self.assertTrue(any("Watched.Thrower.Throw" in stack for stack in stacks), stacks)
+        self.assertEqual([stack for stack in stacks if ";;" in stack], [])
         return crash
+
+    def test_one_that_is_stopped_has_names_too(self):
+        self.application.get("/throw", message="before it stopped")
+        self.wait_for("before it stopped")
+        self.application.process.freeze()
+        self.addCleanup(self.application.process.thaw)
+        done, file = self.recent()
+        self.assertNotIn("missing", self.assert_ok(done).stderr)
+        self.assertTrue(any("Watched.Thrower.Throw" in stack for stack in self.thrown(file)))
 
     def test_kill(self):
         crash = self.end("kill", "killed by signal 9 (SIGKILL)")
@@ -366,18 +378,25 @@ class Runtimes(Recording, Case):
         application = self.lab.far.start(needs.talkative(framework), "600")
         application.wait_for_output("talking")
         self.addCleanup(application.kill)
-        self.agent = self.lab.agent("--recorder", allow=ALLOW_TOOLS)
+        directory = self.lab.new_directory(self.lab.far, "ended")
+        self.agent = self.lab.agent("--recorder", "--recorder-directory", directory, allow=ALLOW_TOOLS)
         self.addCleanup(self.agent.stop)
 
         def told():
             done, file = self.recent()
             return {event[1] for event in traces.ours(self.lab.near, file).of(traces.RUNTIME)} if done.code == 0 else set()
         wait.until(lambda: told() >= {EXCEPTION_THROWN, COLLECTION_BEGINS}, self.agent.log, 60)
-        done, file = self.recent()
+        self.assert_named(*self.recent())
+        application.kill()
+        crash, = wait.until(self.crashes, self.agent.log, 30)
+        self.assert_named(*self.recent("--crash", crash["id"]))
+
+    def assert_named(self, done, file):
         self.assertNotIn("missing", self.assert_ok(done).stderr)
         thrown = self.thrown(file)
         self.assertTrue(thrown)
         self.assertTrue(all("Talkative" in stack for stack in thrown), thrown[:3])
+        self.assertEqual([stack for stack in thrown if ";;" in stack], [])
 
     def test_net_9(self):
         self.check("net9.0")

@@ -143,11 +143,13 @@ class RecentRequests {
  public:
   using Clock = RecentBlocks::Clock;
   /// What a runtime has reported since then; nothing if nothing is kept.
-  using FileOf = std::function<std::optional<RecentFile>(const Runtime&, Clock::time_point)>;
+  using FilesOf = std::function<std::optional<RecentFiles>(const Runtime&, Clock::time_point)>;
+  /// The next bytes of a recording; nothing after its end.
+  using NextPiece = std::function<transport::Task<Result<std::vector<std::byte>>>()>;
 
-  /// `file_of` is null if there is no recorder, and `ended` if it keeps nothing of runtimes that have ended.
-  RecentRequests(transport::Loop& loop, FileOf file_of, std::shared_ptr<const EndedRuntimes> ended,
-                 Audit& audit);
+  /// `files_of` is null if there is no recorder, and `ended` if it keeps nothing of runtimes that have ended.
+  RecentRequests(transport::Loop& loop, FilesOf files_of, std::shared_ptr<const EndedRuntimes> ended,
+                 Readers readers, Audit& audit);
 
   /// POST /v1/runtimes/{id}/recent. `runtime` is the one that the route names, or why there is none.
   Handled take(Response& response, Route route, const Caller& caller,
@@ -159,12 +161,16 @@ class RecentRequests {
 
  private:
   Handled send(Response& response, Route route, RuntimePtr runtime, AuditEntry& entry);
+  /// The first one, with the names of the others.
+  transport::Task<void> send_recordings(Response& response, std::vector<NextPiece> recordings,
+                                        std::string seconds, AuditEntry& entry);
   Handled send_ended(Response& response, EndedRuntime ended, AuditEntry& entry);
   transport::Task<tl::expected<EndedRuntime, Refusal>> find_ended(std::string id);
 
   transport::Loop& loop_;
-  FileOf file_of_;
+  FilesOf files_of_;
   std::shared_ptr<const EndedRuntimes> ended_;
+  Readers readers_;
   Audit& audit_;
   Places places_;  ///< For answers under way. Each holds what it sends.
 };

@@ -12,20 +12,26 @@
 #include "base/text.hpp"
 #include "router/agent/api/api.hpp"
 #include "router/agent/gate/gate.hpp"
+#include "router/readers/answers.hpp"
+#include "router/readers/reading.hpp"
 #include "router/wire/http_status.hpp"
 #include "router/wire/json_members.hpp"
 #include "transport/offload.hpp"
+#include "transport/race.hpp"
 
 namespace farport::router {
 namespace {
 
 using transport::IoStatus;
 using transport::Task;
+using NextPiece = RecentRequests::NextPiece;
 
 /// How many answers there are at once: their callers may be slow.
 constexpr std::size_t kMaxAnswers = 4;
 constexpr int kUntilRoom = 10;
 constexpr std::size_t kFilePiece = 64 * 1024;
+/// Joining 8 MiB of compressed blocks takes less than a second.
+constexpr std::uint32_t kJoinSeconds = 60;
 constexpr std::uint32_t kUsualSeconds = 120;
 constexpr std::uint32_t kMaxRecentSeconds = 24 * 60 * 60;
 
@@ -56,14 +62,13 @@ std::string crash_argument(const std::string& id) {
 }
 
 /// A function of its own: GCC 12 destroys the elements of an initializer list twice in a coroutine.
-void begin_recording(Response& response, const std::string& seconds) {
+void begin_recording(Response& response, const std::string& seconds, bool has_names) {
   response.send_head(http_status::kOk,
-                     {{"content-type", "application/octet-stream"}, {"farport-recent-seconds", seconds}},
+                     {{"content-type", "application/octet-stream"},
+                      {"farport-recent-seconds", seconds},
+                      {"farport-recent-names", has_names ? "yes" : "no"}},
                      true);
 }
-
-/// The next bytes of a recording; nothing after its end.
-using NextPiece = std::function<Task<Result<std::vector<std::byte>>>()>;
 
 /// Sends a recording to its end, and counts its bytes in `sent`.
 Task<Result<void>> send_all(NextPiece next, transport::Stream& caller, std::uint64_t& sent) {
@@ -81,8 +86,12 @@ Task<Result<void>> send_all(NextPiece next, transport::Stream& caller, std::uint
   }
 }
 
-Task<Result<std::vector<std::byte>>> next_of(RecentFile& file) {
-  co_return file.next();
+Task<Result<std::vector<std::byte>>> next_of(std::shared_ptr<RecentFile> file) {
+  co_return file->next();
+}
+
+NextPiece pieces_of(RecentFile file) {
+  return [file = std::make_shared<RecentFile>(std::move(file))] { return next_of(file); };
 }
 
 /// A disk may be slow, so it is read on another thread. `read` must own what it uses.
@@ -102,6 +111,46 @@ Result<std::vector<std::byte>> read_piece(const UniqueFd& file) {
   return bytes;
 }
 
+/// Reads the file on another thread.
+NextPiece pieces_of(transport::Loop& loop, UniqueFd file) {
+  const std::function<Result<std::vector<std::byte>>()> read =
+      [file = std::make_shared<UniqueFd>(std::move(file))] { return read_piece(*file); };
+  return [&loop, read] { return from_disk(loop, read); };
+}
+
+/// Passes a recording to a reader, if there is one. Returns whether the reader takes more.
+Task<Result<bool>> pass_recording(Reading& reading, NextPiece next, Reading::As as) {
+  for (bool is_over = false; !is_over;) {
+    std::vector<std::byte> piece;
+    if (next) {
+      CO_ASSIGN_OR_RETURN(piece, co_await next());
+    }
+    is_over = piece.empty();
+    if (is_over && as == Reading::As::rest) break;
+    IoStatus written = IoStatus::ok;
+    if (as == Reading::As::rest) {
+      written = co_await reading.write(piece);
+    } else {
+      written = co_await reading.write_piece(piece);
+    }
+    if (written != IoStatus::ok) co_return false;
+  }
+  co_return true;
+}
+
+/// Passes recordings to a reader that joins them. There may be fewer than it takes.
+Task<void> feed_recordings(Reading& reading, std::vector<NextPiece> recordings) {
+  recordings.resize(kJoinedRecordings);
+  for (std::size_t at = 0; at < recordings.size(); ++at) {
+    const auto as = at + 1 == recordings.size() ? Reading::As::rest : Reading::As::part;
+    const auto passed = co_await pass_recording(reading, std::move(recordings[at]), as);
+    if (!passed) co_return reading.abort(passed.error());
+    // If it takes no more, its answer says why.
+    if (!*passed) co_return;
+  }
+  co_await reading.finish();
+}
+
 /// What comes of sending; told in the audit.
 void note_outcome(const Result<void>& sent, Response& response, AuditEntry& entry) {
   entry.outcome = {};
@@ -112,11 +161,12 @@ void note_outcome(const Result<void>& sent, Response& response, AuditEntry& entr
 
 }  // namespace
 
-RecentRequests::RecentRequests(transport::Loop& loop, FileOf file_of,
-                               std::shared_ptr<const EndedRuntimes> ended, Audit& audit)
+RecentRequests::RecentRequests(transport::Loop& loop, FilesOf files_of,
+                               std::shared_ptr<const EndedRuntimes> ended, Readers readers, Audit& audit)
     : loop_(loop),
-      file_of_(std::move(file_of)),
+      files_of_(std::move(files_of)),
       ended_(std::move(ended)),
+      readers_(std::move(readers)),
       audit_(audit),
       places_(kMaxAnswers, "sends", "recording") {}
 
@@ -132,7 +182,7 @@ Handled RecentRequests::take(Response& response, Route route, const Caller& call
 }
 
 Handled RecentRequests::send(Response& response, Route route, RuntimePtr runtime, AuditEntry& entry) {
-  if (!file_of_)
+  if (!files_of_)
     co_return not_sent(http_status::kNotFound,
                        "this agent keeps no recording of the past: start it with farport serve --recorder");
   const std::string asked = route.parameter("seconds");
@@ -144,18 +194,46 @@ Handled RecentRequests::send(Response& response, Route route, RuntimePtr runtime
   const auto place = places_.take(entry.caller);
   if (!place) co_return busy(place.error());
   const Clock::time_point now = Clock::now();
-  auto file = file_of_(*runtime, now - std::chrono::seconds(*seconds));
-  if (!file)
+  auto files = files_of_(*runtime, now - std::chrono::seconds(*seconds));
+  if (!files)
     co_return not_sent(http_status::kConflict,
                        fmt::format("nothing is recorded of {} yet: it was found a moment ago, or does not "
                                    "answer; see the agent's log",
                                    runtime->name));
-  const auto reaches = std::chrono::ceil<std::chrono::seconds>(now - file->begun()).count();
-  begin_recording(response, std::to_string(reaches));
-  NextPiece next = [&file] { return next_of(*file); };
-  const Result<void> sent = co_await send_all(std::move(next), response.stream(), entry.to_tool);
-  note_outcome(sent, response, entry);
+  const auto reaches = std::chrono::ceil<std::chrono::seconds>(now - files->events.begun()).count();
+  std::vector<NextPiece> recordings;
+  recordings.push_back(pieces_of(std::move(files->events)));
+  for (RecentFile& names : files->names) recordings.push_back(pieces_of(std::move(names)));
+  co_await send_recordings(response, std::move(recordings), std::to_string(reaches), entry);
   co_return std::nullopt;
+}
+
+Task<void> RecentRequests::send_recordings(Response& response, std::vector<NextPiece> recordings,
+                                           std::string seconds, AuditEntry& entry) {
+  constexpr auto kKind = ReadingTask::Kind::joined;
+  std::unique_ptr<ReaderBudget::Place> memory;
+  if (recordings.size() > 1) {
+    auto place =
+        co_await first_of(readers_.place_for(kKind, identity_key(entry.caller)), response.stream().gone());
+    if (place && *place) memory = std::move(**place);
+  }
+  Result<void> sent;
+  if (memory == nullptr) {
+    // Better without names than not at all.
+    begin_recording(response, seconds, false);
+    sent = co_await send_all(std::move(recordings.front()), response.stream(), entry.to_tool);
+  } else {
+    ReadingRequest wanted;
+    wanted.kind = kKind;
+    wanted.memory_bytes = memory->bytes();
+    wanted.processor_seconds = kJoinSeconds;
+    AnswerFrom from{[&recordings](Reading& reading) { return feed_recordings(reading, recordings); }, [] {}};
+    AnswerTo to{response.stream(), [&] { begin_recording(response, seconds, true); }};
+    to.sent = &entry.to_tool;
+    sent = co_await answer_through_reader(loop_, *readers_.process, std::move(wanted), std::move(from),
+                                          std::move(to));
+  }
+  note_outcome(sent, response, entry);
 }
 
 Handled RecentRequests::list_ended(Response& response, const Caller& caller) {
@@ -195,17 +273,14 @@ Handled RecentRequests::take_ended(Response& response, Route route, const Caller
 Handled RecentRequests::send_ended(Response& response, EndedRuntime ended, AuditEntry& entry) {
   const auto place = places_.take(entry.caller);
   if (!place) co_return busy(place.error());
-  std::function<Result<UniqueFd>()> open = [directory = ended_, id = ended.id] {
+  std::function<Result<std::vector<UniqueFd>>()> open = [directory = ended_, id = ended.id] {
     return directory->open(id);
   };
   auto opened = co_await from_disk(loop_, std::move(open));
   if (!opened) co_return no_crash(ended.id);
-  const auto file = std::make_shared<UniqueFd>(std::move(*opened));
-  begin_recording(response, std::to_string(ended.seconds));
-  const std::function<Result<std::vector<std::byte>>()> read = [file] { return read_piece(*file); };
-  NextPiece next = [this, read] { return from_disk(loop_, read); };
-  const Result<void> sent = co_await send_all(std::move(next), response.stream(), entry.to_tool);
-  note_outcome(sent, response, entry);
+  std::vector<NextPiece> recordings;
+  for (UniqueFd& file : *opened) recordings.push_back(pieces_of(loop_, std::move(file)));
+  co_await send_recordings(response, std::move(recordings), std::to_string(ended.seconds), entry);
   co_return std::nullopt;
 }
 

@@ -1,10 +1,12 @@
 #include "router/agent/recorder/ended_runtimes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <ctime>
 #include <map>
+#include <memory>
 #include <span>
 
 #include <fcntl.h>
@@ -21,7 +23,10 @@ namespace farport::router {
 namespace {
 
 constexpr std::string_view kRecording = ".nettrace";
+constexpr std::array<std::string_view, 2> kNames{".names-1.nettrace", ".names-2.nettrace"};
 constexpr std::string_view kAbout = ".json";
+/// An id has none of them at its end.
+constexpr std::array kEndings{kAbout, kNames[0], kNames[1], kRecording};
 constexpr std::size_t kMaxAbout = std::size_t{64} << 10;
 constexpr std::size_t kMaxNameInId = 40;
 constexpr std::size_t kMaxId = 200;
@@ -70,6 +75,21 @@ std::uint64_t size_of(RecentFile file) {
   }
 }
 
+/// Writes a file, which is removed again unless it is kept.
+Result<std::unique_ptr<OutputFile>> write_recording(const std::string& path, RecentFile file) {
+  ASSIGN_OR_RETURN(auto to, OutputFile::create("the recording", path, OutputFile::Existing::refuse,
+                                               OutputFile::Named::from_start));
+  for (;;) {
+    const std::vector<std::byte> piece = file.next();
+    if (piece.empty()) return to;
+    RETURN_IF_ERROR(to->append(piece));
+  }
+}
+
+UniqueFd open_file(const std::string& path) {
+  return UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+}
+
 Error unknown(const std::string& id) {
   return {"find the recording", id, "there is none with this id", "see farport crashes", Cause(ENOENT)};
 }
@@ -94,42 +114,45 @@ Result<void> EndedRuntimes::check() const {
   return {};
 }
 
-Result<void> EndedRuntimes::write(const EndedRuntime& ended, RecentFile file) const {
-  using Existing = OutputFile::Existing;
-  using Named = OutputFile::Named;
-  ASSIGN_OR_RETURN(const auto recording, OutputFile::create("the recording", path_of(ended.id, kRecording),
-                                                            Existing::refuse, Named::from_start));
-  for (;;) {
-    const std::vector<std::byte> piece = file.next();
-    if (piece.empty()) break;
-    RETURN_IF_ERROR(recording->append(piece));
+Result<void> EndedRuntimes::write(const EndedRuntime& ended, const RecentFiles& files) const {
+  std::vector<std::unique_ptr<OutputFile>> written(1);
+  ASSIGN_OR_RETURN(written.front(), write_recording(path_of(ended.id, kRecording), files.events));
+  for (std::size_t at = 0; at < std::min(files.names.size(), kNames.size()); ++at) {
+    ASSIGN_OR_RETURN(auto names, write_recording(path_of(ended.id, kNames.at(at)), files.names[at]));
+    written.push_back(std::move(names));
   }
-  ASSIGN_OR_RETURN(const auto about, OutputFile::create("the recording", path_of(ended.id, kAbout),
-                                                        Existing::refuse, Named::from_start));
+  // What has no description is not listed, so it is the last one.
+  ASSIGN_OR_RETURN(
+      auto about, OutputFile::create("the recording", path_of(ended.id, kAbout), OutputFile::Existing::refuse,
+                                     OutputFile::Named::from_start));
   const std::string text = to_json(ended);
   RETURN_IF_ERROR(about->append(std::as_bytes(std::span(text))));
-  RETURN_IF_ERROR(recording->keep());
-  // Last: what has no description is not listed.
-  return about->keep();
+  written.push_back(std::move(about));
+  for (const auto& each : written) {
+    RETURN_IF_ERROR(each->keep());
+  }
+  return {};
 }
 
-Result<void> EndedRuntimes::keep(EndedRuntime& ended, const RecentFile& file, std::size_t& removed) const {
+Result<void> EndedRuntimes::keep(EndedRuntime& ended, const RecentFiles& files, std::size_t& removed) const {
   cut_texts(ended.runtime);
   ended.id = new_id(ended);
-  ended.bytes = size_of(file);
+  ended.bytes = size_of(files.events);
+  for (const RecentFile& each : files.names) ended.bytes += size_of(each);
   RETURN_IF_ERROR(make_room(ended.bytes + kAroundRecording, !ended.in_order, removed));
-  return write(ended, file);
+  return write(ended, files);
 }
 
 std::vector<EndedRuntimes::Kept> EndedRuntimes::contents() const {
   std::map<std::string, Kept> by_id;
   const std::time_t left_behind = std::time(nullptr) - std::chrono::seconds(kLeftBehind).count();
   for (const std::string& name : entries_of(directory_)) {
-    const std::string_view ending = name.ends_with(kAbout) ? kAbout : kRecording;
-    if (!name.ends_with(ending)) continue;
+    const auto* const ending =
+        std::ranges::find_if(kEndings, [&name](std::string_view each) { return name.ends_with(each); });
+    if (ending == kEndings.end()) continue;
     struct stat found {};
     if (::lstat((directory_ + "/" + name).c_str(), &found) != 0) continue;
-    const std::string id = name.substr(0, name.size() - ending.size());
+    const std::string id = name.substr(0, name.size() - ending->size());
     const auto [kept, is_new] = by_id.try_emplace(id, Kept{id, 0, Kept::Rank::leftover});
     kept->second.bytes += static_cast<std::uint64_t>(found.st_size);
     if (found.st_mtime > left_behind) kept->second.rank = Kept::Rank::fresh;
@@ -169,6 +192,7 @@ Result<void> EndedRuntimes::make_room(std::uint64_t bytes, bool for_crash, std::
   for (const Kept& each : std::span(all).first(going)) {
     // A description without a recording is worse than the reverse.
     ::unlink(path_of(each.id, kAbout).c_str());
+    for (const std::string_view names : kNames) ::unlink(path_of(each.id, names).c_str());
     if (::unlink(path_of(each.id, kRecording).c_str()) == 0) ++removed;
   }
   return {};
@@ -196,12 +220,15 @@ Result<EndedRuntime> EndedRuntimes::find(const std::string& id) const {
   return ended;
 }
 
-Result<UniqueFd> EndedRuntimes::open(const std::string& id) const {
+Result<std::vector<UniqueFd>> EndedRuntimes::open(const std::string& id) const {
   if (!is_recording_id(id)) return tl::unexpected(unknown(id));
-  const std::string path = path_of(id, kRecording);
-  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (!file) return tl::unexpected(unknown(id));
-  return file;
+  std::vector<UniqueFd> files;
+  files.push_back(open_file(path_of(id, kRecording)));
+  if (!files.front()) return tl::unexpected(unknown(id));
+  for (const std::string_view names : kNames) {
+    if (UniqueFd file = open_file(path_of(id, names))) files.push_back(std::move(file));
+  }
+  return files;
 }
 
 }  // namespace farport::router

@@ -17,8 +17,9 @@ namespace farport::router {
 /// The most runtimes that are kept, however small their recordings are.
 inline constexpr std::size_t kMaxEndedRuntimes = 1000;
 
-/// A directory with two files for each runtime: ID.nettrace, its last minutes, and ID.json, an EndedRuntime.
-/// Several agents may use it at a time. All functions may wait for the disk, and may be called on any thread.
+/// A directory with some files for each runtime: ID.nettrace, its last minutes; ID.names-1.nettrace and so
+/// on, recordings that name its methods; and ID.json, an EndedRuntime. Several agents may use it at a time.
+/// All functions may wait for the disk, and may be called on any thread.
 class EndedRuntimes {
  public:
   /// `most_bytes`: of all files together.
@@ -32,14 +33,14 @@ class EndedRuntimes {
   /// agents have left behind that were killed, then runtimes whose exit code was 0, and then the oldest; but
   /// only if that is enough, and no crash for a runtime whose exit code was 0. `removed` counts them, also on
   /// failure. Errors: there is no room, or the system's.
-  [[nodiscard]] Result<void> keep(EndedRuntime& ended, const RecentFile& file, std::size_t& removed) const;
+  [[nodiscard]] Result<void> keep(EndedRuntime& ended, const RecentFiles& files, std::size_t& removed) const;
 
   /// All that are kept, the oldest first. What can't be read is left out.
   [[nodiscard]] std::vector<EndedRuntime> all() const;
   /// One of them. Fails if there is none with this id.
   [[nodiscard]] Result<EndedRuntime> find(const std::string& id) const;
-  /// Opens its recording.
-  [[nodiscard]] Result<UniqueFd> open(const std::string& id) const;
+  /// Opens its recording, and behind it those with names. Fails if there is none with this id.
+  [[nodiscard]] Result<std::vector<UniqueFd>> open(const std::string& id) const;
 
  private:
   /// What the directory has under one id.
@@ -52,7 +53,7 @@ class EndedRuntimes {
   };
   [[nodiscard]] std::vector<Kept> contents() const;
   [[nodiscard]] Result<void> make_room(std::uint64_t bytes, bool for_crash, std::size_t& removed) const;
-  [[nodiscard]] Result<void> write(const EndedRuntime& ended, RecentFile file) const;
+  [[nodiscard]] Result<void> write(const EndedRuntime& ended, const RecentFiles& files) const;
   [[nodiscard]] std::string path_of(const std::string& id, std::string_view ending) const;
 
   std::string directory_;

@@ -99,7 +99,8 @@ std::vector<std::byte> RecentFile::next() {
   return piece;
 }
 
-RecentBlocks::RecentBlocks(std::size_t limit) : limit_(limit), frames_(kMaxFrameBytes) {}
+RecentBlocks::RecentBlocks(std::size_t limit, Stacks stacks)
+    : limit_(limit), stacks_wanted_(stacks), frames_(kMaxFrameBytes) {}
 
 Result<void> RecentBlocks::take(BytesView bytes, Clock::time_point now) {
   Result<void> taken = frames_.feed(bytes, [this, now](const nettrace::Frame& frame, BytesView whole) {
@@ -117,8 +118,10 @@ Result<void> RecentBlocks::take_frame(const nettrace::Frame& frame, BytesView by
       keep_block(definitions_, frame, bytes);
       if (definitions_.size() <= limit_ / kMaxPart) return {};
       return nettrace::fail_at(frames_.offset(), "its definitions of events take too much memory");
-    case BlockKind::events:
     case BlockKind::stacks:
+      if (stacks_wanted_ == Stacks::leave_out) return {};
+      [[fallthrough]];
+    case BlockKind::events:
     case BlockKind::sequence_point:
       add(frame, bytes, now);
       if (stacks_.size() + open_.stacks.size() <= limit_ / kMaxPart) return {};
@@ -153,6 +156,7 @@ void RecentBlocks::end_run() {
 }
 
 void RecentBlocks::drop_oldest() {
+  ++drops_;
   const BlockRun& oldest = *runs_.front();
   pass_run(stacks_, oldest);
   runs_size_ -= oldest.size();

@@ -51,14 +51,21 @@ class RecentFile {
   bool ended_ = false;
 };
 
+/// A recording and, if there are any, others that name its methods.
+struct RecentFiles {
+  RecentFile events;
+  std::vector<RecentFile> names;
+};
+
 /// Keeps what a runtime has written last, within a limit of memory. A runtime may write anything: no more
 /// than its own blocks is lost by that.
 class RecentBlocks {
  public:
   using Clock = BlockRun::Clock;
+  enum class Stacks : std::uint8_t { keep, leave_out };
 
   /// `limit`: bytes of memory.
-  explicit RecentBlocks(std::size_t limit);
+  explicit RecentBlocks(std::size_t limit, Stacks stacks = Stacks::keep);
 
   /// Takes the stream's next bytes, which came at `now`. Fails for what is no stream of format 4 or 5, and
   /// for one whose definitions or stacks take too much. After that it takes no more; the blocks before it
@@ -69,6 +76,8 @@ class RecentBlocks {
 
   /// The memory of all blocks, in bytes.
   [[nodiscard]] std::size_t size() const;
+  /// How often some had to go because of the limit.
+  [[nodiscard]] std::uint64_t drops() const { return drops_; }
   /// When the oldest events came; nothing if none has come.
   [[nodiscard]] std::optional<Clock::time_point> begun() const;
   /// A file of what came since `since`, and up to kRunTime more; nothing if no event has come.
@@ -86,6 +95,8 @@ class RecentBlocks {
   void trim();
 
   std::size_t limit_;
+  Stacks stacks_wanted_;
+  std::uint64_t drops_ = 0;
   nettrace::FrameCutter frames_;
   std::vector<std::byte> preamble_;     ///< What stands before the first block: the Trace object is its end.
   std::vector<std::byte> definitions_;  ///< All MetadataBlocks: any later event may need them.

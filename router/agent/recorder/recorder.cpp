@@ -1,9 +1,7 @@
 #include "router/agent/recorder/recorder.hpp"
 
 #include <algorithm>
-#include <span>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -11,18 +9,23 @@
 #include "router/recordings/recordings.hpp"
 #include "transport/offload.hpp"
 #include "transport/race.hpp"
-#include "transport/share.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::router {
 namespace {
 
-using transport::IoStatus;
 using transport::Task;
+using transport::TaskSet;
+using Stacks = RecentBlocks::Stacks;
 
 constexpr transport::Milliseconds kUntilNextSession{30'000};
 constexpr transport::Milliseconds kEndLimit{3'000};
-constexpr std::size_t kPieceBytes = 16 * 1024;
+/// After loads of methods had to go, all are asked for again; but not so often that it would cost the runtime
+/// much: 0.3 s of its processor for 30,000 methods.
+constexpr transport::Milliseconds kUntilNextMethods{600'000};
+/// The parts of a runtime's memory that names of methods may take. Compressed, 5,000 take some 200 KiB.
+constexpr std::size_t kMethodsPart = 4;
+constexpr std::size_t kLoadsPart = 8;
 /// With less than this a runtime's definitions would hardly leave room for events.
 constexpr std::uint64_t kMinRuntimeBytes = std::uint64_t{512} << 10;
 constexpr std::uint64_t kMaxRecorded = 100;
@@ -42,55 +45,90 @@ WatchedProcess watch_process(const Registry& registry, const std::string& runtim
 }  // namespace
 
 RuntimeRecorder::RuntimeRecorder(transport::Loop& loop, Registry& registry, const Log& log,
-                                 std::function<std::size_t()> limit, Runtime runtime)
+                                 RecordedSession::Limit limit, Names names, Runtime runtime)
     : loop_(loop),
       registry_(registry),
       log_(log),
       limit_(std::move(limit)),
       runtime_(std::move(runtime)),
       process_(watch_process(registry, runtime_.id)),
-      blocks_(0),
+      events_(loop, registry, Stacks::keep,
+              [this] { return limit_() - std::min(limit_(), methods_.size() + loads_.blocks().size()); }),
+      loads_(loop, registry, Stacks::leave_out, [this] { return limit_() / kLoadsPart; }),
+      methods_(0),
       tasks_(loop) {
-  tasks_.spawn(run());
+  tasks_.spawn(repeat(&RuntimeRecorder::record_events));
+  if (names == Names::keep) tasks_.spawn(repeat(&RuntimeRecorder::record_names));
 }
 
-Task<void> RuntimeRecorder::run() {
+Task<void> RuntimeRecorder::repeat(Record record) {
   for (;;) {
-    const Result<void> recorded = co_await record();
-    session_.reset();
+    const Result<void> recorded = co_await (this->*record)();
     if (!recorded) log_->warn("{}; retrying", recorded.error().message());
     co_await transport::sleep(loop_, kUntilNextSession);
   }
 }
 
-Task<Result<void>> RuntimeRecorder::record() {
-  CO_ASSIGN_OR_RETURN(const auto session,
-                      co_await begin_own_session(registry_, runtime_, "keep the last minutes of",
-                                                 wanted_recent(runtime_.version)));
-  session_ = session.id;
-  blocks_ = RecentBlocks(limit_());
-  auto taken = co_await take_all(*session.stream);
+Task<Result<void>> RuntimeRecorder::record_events() {
+  CO_RETURN_IF_ERROR(co_await events_.begin(runtime_, wanted_recent(runtime_.version)));
+  auto taken = co_await events_.take_all();
   co_return taken;
 }
 
-Task<Result<void>> RuntimeRecorder::take_all(transport::FdStream& from) {
-  std::vector<std::byte> piece(kPieceBytes);
-  transport::TurnBudget budget(loop_);  // The runtime may be fast enough to keep the loop busy.
+Task<Result<void>> RuntimeRecorder::record_names() {
+  CO_RETURN_IF_ERROR(co_await loads_.begin(runtime_, wanted_loads(runtime_.version)));
+  // What is loaded from now on is in one of the two.
+  TaskSet naming(loop_);
+  naming.spawn(keep_methods());
+  auto taken = co_await loads_.take_all();
+  co_return taken;
+}
+
+Task<void> RuntimeRecorder::keep_methods() {
   for (;;) {
-    const transport::Io got = co_await from.read(piece);
-    if (got.status == IoStatus::end) co_return Result<void>();
-    if (got.status == IoStatus::failed)
-      co_return fail("keep the last minutes of", runtime_.name, from.error().why);
-    blocks_.set_limit(limit_());
-    const auto taken = blocks_.take(std::span(piece).first(got.bytes), RecentBlocks::Clock::now());
-    if (!taken) co_return fail("keep the last minutes of", runtime_.name, taken.error().why);
-    co_await budget.yield_if_used_up();
+    const std::uint64_t drops = loads_.blocks().drops();
+    const Result<void> named = co_await record_methods();
+    if (!named) log_->warn("names of methods may be missing once it has ended: {}", named.error().message());
+    do {
+      co_await transport::sleep(loop_, kUntilNextMethods);
+    } while (loads_.blocks().drops() == drops);
   }
 }
 
+Task<Result<void>> RuntimeRecorder::record_methods() {
+  RecordedSession methods(loop_, registry_, Stacks::leave_out, [this] { return limit_() / kMethodsPart; });
+  CO_RETURN_IF_ERROR(co_await methods.begin(runtime_, wanted_method_names(runtime_.version)));
+  // The names come when the session ends, and may not fit the runtime's buffers before it answers.
+  TaskSet stopping(loop_);
+  stopping.spawn(methods.stop());
+  CO_RETURN_IF_ERROR(co_await methods.take_all());
+  co_await stopping.idle();
+  methods_ = methods.blocks();
+  if (methods_.drops() == 0) co_return Result<void>();
+  co_return fail("keep the names of methods of", runtime_.name,
+                 "there are too many for its part of the memory",
+                 "raise recorder.runtime_memory, or give the agent more memory");
+}
+
+std::optional<RecentFiles> RuntimeRecorder::files(RecentBlocks::Clock::time_point since) const {
+  auto events = events_.blocks().file(since);
+  if (!events) return std::nullopt;
+  RecentFiles files{std::move(*events), {}};
+  for (const RecentBlocks* const names : {&loads_.blocks(), &methods_}) {
+    auto file = names->file({});
+    if (file) files.names.push_back(std::move(*file));
+  }
+  return files;
+}
+
+std::size_t RuntimeRecorder::size() const {
+  return events_.blocks().size() + loads_.blocks().size() + methods_.size();
+}
+
 Task<void> RuntimeRecorder::end() {
-  // Reading goes on meanwhile, since the session must end before its connection does.
-  if (session_) co_await stop_own_session(registry_, runtime_.id, *std::exchange(session_, std::nullopt));
+  // Reading goes on meanwhile.
+  co_await events_.stop();
+  co_await loads_.stop();
   tasks_.clear();
 }
 
@@ -106,8 +144,10 @@ Recorder::Recorder(transport::Loop& loop, Registry& registry, Log log, RecorderS
       kept_(
           loop, registry, log_, std::min(total_ / kMinRuntimeBytes, kMaxRecorded), "the recorder",
           [this, &loop, &registry](const Runtime& runtime) {
+            using Names = RuntimeRecorder::Names;
             return std::make_unique<RuntimeRecorder>(
-                loop, registry, log_, [this] { return limit(); }, runtime);
+                loop, registry, log_, [this] { return limit(); },
+                ended_ == nullptr ? Names::ask_later : Names::keep, runtime);
           },
           [this](std::unique_ptr<RuntimeRecorder> recorder) {
             if (ended_ != nullptr) keeping_.spawn(keep_ended(std::move(recorder)));
@@ -131,8 +171,8 @@ Task<void> Recorder::keep_ended(std::unique_ptr<RuntimeRecorder> recorder) {
     co_return;
   }
   const auto keeping = std::make_shared<Keeping>();
-  keeping->file = recorder->blocks().file(Clock::time_point::min());
-  if (!keeping->file) co_return;
+  keeping->files = recorder->files(Clock::time_point::min());
+  if (!keeping->files) co_return;
   EndedRuntime& about = keeping->about;
   about.runtime = recorder->runtime();
   about.ended = utc_text(now);
@@ -141,9 +181,9 @@ Task<void> Recorder::keep_ended(std::unique_ptr<RuntimeRecorder> recorder) {
     about.reason = end->text() + (end->by_kill() && ran_out ? ": its control group ran out of memory" : "");
     about.in_order = end->in_order();
   }
-  const auto reaches = std::chrono::ceil<std::chrono::seconds>(ended - keeping->file->begun());
+  const auto reaches = std::chrono::ceil<std::chrono::seconds>(ended - keeping->files->events.begun());
   about.seconds = static_cast<std::uint32_t>(std::max<std::int64_t>(reaches.count(), 0));
-  const std::size_t bytes = recorder->blocks().size();
+  const std::size_t bytes = recorder->size();
   recorder.reset();
   const Result<void> kept = co_await write_ended(keeping, bytes);
   ++(kept ? ended_kept_ : ended_lost_);
@@ -164,7 +204,7 @@ Task<Result<void>> Recorder::write_ended(std::shared_ptr<Keeping> keeping, std::
   while (writing_) co_await written_.wait();
   writing_ = true;
   std::function<void()> work = [directory = ended_, keeping] {
-    keeping->kept = directory->keep(keeping->about, *keeping->file, keeping->removed);
+    keeping->kept = directory->keep(keeping->about, *keeping->files, keeping->removed);
   };
   const Result<void> ran = co_await transport::run_detached(loop_, std::move(work), kWriteLimit);
   writing_ = false;
@@ -187,10 +227,10 @@ Task<void> Recorder::end() {
   co_await with_deadline(loop_, keeping_.idle(), kEndLimit);
 }
 
-std::optional<RecentFile> Recorder::file(const std::string& runtime_id, Clock::time_point since) const {
+std::optional<RecentFiles> Recorder::files(const std::string& runtime_id, Clock::time_point since) const {
   const auto kept = kept_.all().find(runtime_id);
   if (kept == kept_.all().end()) return std::nullopt;
-  return kept->second->blocks().file(since);
+  return kept->second->files(since);
 }
 
 RecorderTotals Recorder::totals() const {
@@ -199,8 +239,8 @@ RecorderTotals Recorder::totals() const {
   totals.lost = ended_lost_;
   const Clock::time_point now = Clock::now();
   for (const auto& [id, recorder] : kept_.all()) {
-    totals.bytes += recorder->blocks().size();
-    const auto begun = recorder->blocks().begun();
+    totals.bytes += recorder->size();
+    const auto begun = recorder->begun();
     if (!begun) continue;
     const auto reach = std::chrono::floor<std::chrono::seconds>(now - *begun);
     totals.reach = totals.runtimes == 0 ? reach : std::min(totals.reach, reach);

@@ -13,6 +13,7 @@
 #include "router/agent/recorder/ended_runtimes.hpp"
 #include "router/agent/recorder/process_end.hpp"
 #include "router/agent/recorder/recent_blocks.hpp"
+#include "router/agent/recorder/recorded_session.hpp"
 #include "router/agent/runtimes/own_session.hpp"
 #include "router/agent/runtimes/registry.hpp"
 #include "router/wire/runtime.hpp"
@@ -30,35 +31,48 @@ struct RecorderSettings {
 /// Records one runtime for as long as it is listed.
 class RuntimeRecorder {
  public:
-  /// Begins at once, and tries again after a while if the session fails or ends. `limit` returns the memory
+  /// Whether the names of its methods are kept, too, for when it has ended and can't be asked.
+  enum class Names : std::uint8_t { ask_later, keep };
+
+  /// Begins at once, and tries again after a while if a session fails or ends. `limit` returns the memory
   /// that it may take now, in bytes. All references must outlive it.
-  RuntimeRecorder(transport::Loop& loop, Registry& registry, const Log& log,
-                  std::function<std::size_t()> limit, Runtime runtime);
+  RuntimeRecorder(transport::Loop& loop, Registry& registry, const Log& log, RecordedSession::Limit limit,
+                  Names names, Runtime runtime);
   RuntimeRecorder(const RuntimeRecorder&) = delete;
   RuntimeRecorder& operator=(const RuntimeRecorder&) = delete;
 
   /// Takes over what has changed about the runtime.
   void change(Runtime runtime) { runtime_ = std::move(runtime); }
-  /// Has the runtime stop the session for good.
+  /// Has the runtime stop the sessions for good.
   transport::Task<void> end();
 
-  [[nodiscard]] const RecentBlocks& blocks() const { return blocks_; }
+  /// What the runtime has reported; nothing if it has reported nothing.
+  [[nodiscard]] std::optional<RecentFiles> files(RecentBlocks::Clock::time_point since) const;
+  /// The memory of all that is kept, in bytes.
+  [[nodiscard]] std::size_t size() const;
+  /// When the oldest events came; nothing if none has come.
+  [[nodiscard]] auto begun() const { return events_.blocks().begun(); }
   [[nodiscard]] const Runtime& runtime() const { return runtime_; }
   [[nodiscard]] const WatchedProcess& process() const { return process_; }
 
  private:
-  transport::Task<void> run();
-  transport::Task<Result<void>> record();
-  transport::Task<Result<void>> take_all(transport::FdStream& from);
+  using Record = transport::Task<Result<void>> (RuntimeRecorder::*)();
+
+  transport::Task<void> repeat(Record record);
+  transport::Task<Result<void>> record_events();
+  transport::Task<Result<void>> record_names();
+  transport::Task<void> keep_methods();
+  transport::Task<Result<void>> record_methods();
 
   transport::Loop& loop_;
   Registry& registry_;
   const Log& log_;
-  std::function<std::size_t()> limit_;
+  RecordedSession::Limit limit_;
   Runtime runtime_;
   WatchedProcess process_;
-  RecentBlocks blocks_;
-  std::optional<ipc::SessionId> session_;
+  RecordedSession events_;
+  RecordedSession loads_;  ///< Of methods, since before methods_ was made.
+  RecentBlocks methods_;   ///< All methods at some time, as the runtime has told them.
   transport::TaskSet tasks_;
 };
 
@@ -89,7 +103,8 @@ class Recorder {
   transport::Task<void> end();
 
   /// What a runtime has reported since `since`, as far as it is kept; nothing if nothing is.
-  [[nodiscard]] std::optional<RecentFile> file(const std::string& runtime_id, Clock::time_point since) const;
+  [[nodiscard]] std::optional<RecentFiles> files(const std::string& runtime_id,
+                                                 Clock::time_point since) const;
   [[nodiscard]] RecorderTotals totals() const;
 
  private:
@@ -97,7 +112,7 @@ class Recorder {
   /// What is kept of a runtime that has ended, on its way to the directory.
   struct Keeping {
     EndedRuntime about;
-    std::optional<RecentFile> file;
+    std::optional<RecentFiles> files;
     std::size_t removed = 0;  ///< Older ones that had to go.
     Result<void> kept;
   };

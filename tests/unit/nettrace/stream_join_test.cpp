@@ -70,9 +70,10 @@ Bytes join(BytesView first, BytesView second, std::size_t piece) {
   StreamJoin joined;
   Bytes all;
   for (; !first.empty(); first = first.subspan(std::min(piece, first.size())))
-    append(all, joined.take_first(first.first(std::min(piece, first.size()))).value());
+    append(all, joined.take(first.first(std::min(piece, first.size()))).value());
+  joined.next_stream();
   for (; !second.empty(); second = second.subspan(std::min(piece, second.size())))
-    append(all, joined.take_second(second.first(std::min(piece, second.size()))).value());
+    append(all, joined.take(second.first(std::min(piece, second.size()))).value());
   append(all, joined.end());
   return all;
 }
@@ -98,10 +99,10 @@ TEST_CASE("two streams become one, with kinds and threads of their own", "[nettr
       "event Prices/10 #42 thread 4711.600 by 500 processor 3 at 2005 activity 09 00 stack [7f01] payload 2",
       "sequence point at 1000",
       "definition 9 Names/10 ",
-      "event Names/10 #1 thread 4711.600 by 1000 processor 3 at 4000 activity 07 00 stack [7f02] payload 2",
-      "event Names/10 #2 thread 4711.600 by 1000 processor 3 at 4005 activity 09 00 stack [7f02] payload 2",
+      "event Names/10 #1 thread 4711.600 by 1000 processor 3 at 4000 activity 07 00 stack [] payload 2",
+      "event Names/10 #2 thread 4711.600 by 1000 processor 3 at 4005 activity 09 00 stack [] payload 2",
       "sequence point at 5000",
-      "event Names/10 #3 thread 4711.600 by 1000 processor 3 at 6000 activity 07 00 stack [7f03] payload 2",
+      "event Names/10 #3 thread 4711.600 by 1000 processor 3 at 6000 activity 07 00 stack [] payload 2",
       "end"};
   CHECK(lines == expected);
 }
@@ -117,28 +118,75 @@ TEST_CASE("a second stream that breaks off, or does not come, leaves a whole one
   }
 }
 
+TEST_CASE("a third stream has numbers of its own again", "[nettrace]") {
+  const Bytes second = second_stream().bytes();
+  StreamJoin joined;
+  Bytes all = joined.take(first_stream()).value();
+  joined.next_stream();
+  append(all, joined.take(second).value());
+  joined.next_stream();
+  SECTION("") {
+    append(all, joined.take(second).value());
+    append(all, joined.end());
+    const Lines lines = lines_of(all);
+    CHECK(std::ranges::count(lines, "definition 9 Names/10 ") == 1);
+    CHECK(std::ranges::count(lines, "definition 10 Names/10 ") == 1);
+    CHECK(std::ranges::count_if(lines, [](const auto& line) {
+            return line.starts_with("event Names/10 #1 thread 4711.600 by 1500 ");
+          }) == 1);
+    CHECK(lines.back() == "end");
+  }
+  SECTION("where one before it was broken") {
+    REQUIRE(!joined.take(Bytes(64)));
+    joined.next_stream();
+    append(all, joined.take(second).value());
+    append(all, joined.end());
+    CHECK(std::ranges::count(lines_of(all), "definition 10 Names/10 ") == 1);
+  }
+}
+
+TEST_CASE("events of a kind of their own can be added", "[nettrace]") {
+  StreamJoin joined;
+  Bytes all = joined.take(first_stream()).value();
+  // More than go into one block.
+  const std::vector<Bytes> payloads(200, Bytes(1000, std::byte{7}));
+  append(all, joined.add_events({"Added", 12, 1, 4, 8}, payloads));
+  joined.next_stream();
+  append(all, joined.take(second_stream().bytes()).value());
+  append(all, joined.end());
+  const Lines lines = lines_of(all);
+  CHECK(std::ranges::count(lines, "definition 9 Added/12 ") == 1);
+  CHECK(std::ranges::count(lines, "definition 10 Names/10 ") == 1);
+  CHECK(std::ranges::count_if(lines, [](const auto& line) {
+          return line.starts_with("event Added/12 #") && line.ends_with(" payload 1000");
+        }) == 200);
+  CHECK(std::ranges::none_of(lines, [](const auto& line) { return line.starts_with("dropped"); }));
+  CHECK(lines.back() == "end");
+}
+
 TEST_CASE("what can't be joined is refused", "[nettrace]") {
   StreamJoin joined;
-  CHECK(!StreamJoin().take_first(TraceWriter::begun(6).bytes()));
-  CHECK(!StreamJoin().take_first(Bytes(64)));
-  REQUIRE(joined.take_first(first_stream()));
+  CHECK(!StreamJoin().take(TraceWriter::begun(6).bytes()));
+  CHECK(!StreamJoin().take(Bytes(64)));
+  REQUIRE(joined.take(first_stream()));
+  joined.next_stream();
   SECTION("another format") {
-    CHECK(!joined.take_second(TraceWriter::begun(6).bytes()));
+    CHECK(!joined.take(TraceWriter::begun(6).bytes()));
   }
   SECTION("another process") {
     const FieldWriter other = test::trace_clock().u32(4712).u32(3).u32(1'000'000);
-    const auto taken = joined.take_second(TraceWriter(4).object("Trace", other, 4).bytes());
+    const auto taken = joined.take(TraceWriter(4).object("Trace", other, 4).bytes());
     REQUIRE(!taken);
     CHECK(taken.error().message().find("process") != std::string::npos);
   }
   SECTION("a kind with the highest number") {
     TraceWriter second = TraceWriter::begun(4);
     second.block(BlockKind::metadata, definition(0xFFFF'FFFF, "Names"));
-    CHECK(!joined.take_second(second.bytes()));
+    CHECK(!joined.take(second.bytes()));
   }
   SECTION("a definition without a number") {
     TraceWriter second = TraceWriter::begun(4);
     second.block(BlockKind::metadata, test::event_block().u8(0xC0).var(0).var(2).u16(1));
-    CHECK(!joined.take_second(second.bytes()));
+    CHECK(!joined.take(second.bytes()));
   }
 }

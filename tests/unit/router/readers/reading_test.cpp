@@ -149,6 +149,39 @@ std::string said_of(LocalFixture& desk, test::Bytes part) {
 
 }  // namespace
 
+namespace {
+
+Task<std::string> join_through(Reading& reading, test::Bytes first, test::Bytes second, test::Bytes third) {
+  std::ignore = co_await reading.write_part(first);
+  std::ignore = co_await reading.write_part(second);
+  std::ignore = co_await reading.write(third);
+  co_await reading.finish();
+  std::string said = co_await all_of(reading);
+  co_return said;
+}
+
+}  // namespace
+
+TEST_CASE("a reader joins recordings, and leaves out names that are no good", "[readers]") {
+  ReaderFixture desk;
+  const test::Bytes good = test::TraceWriter::begun(4).bytes();
+  const std::string_view words = "Nettrace of another kind";
+  const auto bytes = std::as_bytes(std::span(words));
+  const test::Bytes bad(bytes.begin(), bytes.end());
+  const auto joined = [&](const test::Bytes& first, const test::Bytes& second, const test::Bytes& third) {
+    Reading reading(desk.loop, ReadingRequest{{ReadingTask::Kind::joined, 64U << 20U, 10}, {}});
+    REQUIRE(reading.begin(desk.readers));
+    return desk.loop.run(join_through(reading, first, second, third));
+  };
+  const std::string alone = joined(good, {}, {});
+  CHECK(alone.starts_with(text_of_bytes(good)));
+  CHECK(joined(good, good, good).size() > alone.size());
+  const std::string without = joined(good, bad, good);
+  CHECK(without.find("cannot read") != std::string::npos);
+  CHECK(without.find("SPBlock") != std::string::npos);
+  CHECK_THAT(joined(bad, good, good), Catch::StartsWith("error: "));
+}
+
 TEST_CASE("a part of any length comes whole", "[readers]") {
   LocalFixture desk(count_part);
   for (const std::size_t size : {0UL, 1UL, kMaxPiece, kMaxPiece + 1, 5 * kMaxPiece})

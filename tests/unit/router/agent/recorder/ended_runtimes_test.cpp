@@ -1,9 +1,11 @@
 #include "router/agent/recorder/ended_runtimes.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <ctime>
 #include <fstream>
+#include <functional>
 
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -31,7 +33,7 @@ namespace {
 constexpr std::uint64_t kPlenty = 1 << 20;
 
 /// A recording with one event of so many bytes.
-router::RecentFile recording(std::size_t bytes = 100) {
+router::RecentFile one_event(std::size_t bytes) {
   test::TraceWriter writer = test::TraceWriter::begun(4);
   const test::FieldWriter fields = test::definition_4(1, "Orders", 10, "Priced");
   writer.block(nettrace::BlockKind::metadata,
@@ -43,6 +45,10 @@ router::RecentFile recording(std::size_t bytes = 100) {
   RecentBlocks blocks(kPlenty);
   REQUIRE(blocks.take(writer.bytes(), RecentBlocks::Clock::time_point(1h)));
   return *blocks.file({});
+}
+
+router::RecentFiles recording(std::size_t bytes = 100) {
+  return {one_event(bytes), {}};
 }
 
 EndedRuntime ended(std::string name, std::string time, bool in_order = false) {
@@ -99,12 +105,29 @@ TEST_CASE("what is kept of a runtime that has ended is found again", "[recorder]
   CHECK(found->seconds == 120);
   const auto file = kept.directory.open(id);
   REQUIRE(file);
-  const auto content = read_limited(file->get(), kPlenty);
+  const auto content = read_limited(file->front().get(), kPlenty);
   REQUIRE(content);
   CHECK(content->starts_with("Nettrace"));
   CHECK(content->size() == found->bytes);
   CHECK(kept.names() == Names{"orders", "../bil ling"});
   CHECK(kept.removed == 0);
+}
+
+TEST_CASE("recordings with names are kept, and go, with the recording", "[recorder]") {
+  Kept kept(40'000);
+  EndedRuntime first = ended("first", "2026-11-27T10:00:01Z");
+  const router::RecentFiles files{one_event(5'000), {one_event(2'000), one_event(1'000)}};
+  REQUIRE(kept.directory.keep(first, files, kept.removed));
+  auto opened = kept.directory.open(first.id);
+  REQUIRE(opened);
+  REQUIRE(opened->size() == 3);
+  std::vector<std::size_t> sizes;
+  for (const UniqueFd& file : *opened) sizes.push_back(read_limited(file.get(), kPlenty)->size());
+  CHECK(std::ranges::is_sorted(sizes, std::ranges::greater()));
+  CHECK(sizes[0] + sizes[1] + sizes[2] == first.bytes);
+  kept.keep(ended("second", "2026-11-27T10:00:02Z"), 20'000);
+  CHECK(kept.removed == 1);
+  CHECK(entries_of(kept.path()).size() == 2);
 }
 
 TEST_CASE("no id leads out of the directory", "[recorder]") {

@@ -167,8 +167,22 @@ TEST_CASE("the oldest events go where memory ends, and the rest is a whole file"
   CHECK(count(lines, "#400 ") == 1);
   CHECK(count(lines, "#1 ") == 0);
   CHECK(count(lines, "event Orders") > 20);
+  CHECK(blocks.drops() > 0);
   blocks.set_limit(kLimit / 8);
   CHECK(blocks.size() <= kLimit / 8);
+}
+
+TEST_CASE("where stacks are left out, they take no memory", "[recorder]") {
+  Stream stream;
+  RecentBlocks blocks(64 * 1024, RecentBlocks::Stacks::leave_out);
+  // More than could be kept.
+  for (std::uint32_t id = 1; id < 1000; ++id) stream.writer().block(BlockKind::stacks, stack(id, id));
+  stream.writer().block(BlockKind::events, event(1, 0));
+  REQUIRE(blocks.take(stream.part(), kStart));
+  const Lines lines = lines_of(bytes_of(blocks));
+  CHECK(lines.back() == "end");
+  CHECK(count(lines, "event Orders") == 1);
+  CHECK(blocks.drops() == 0);
 }
 
 TEST_CASE("a stream that can't be kept is refused, and what was kept stays", "[recorder]") {

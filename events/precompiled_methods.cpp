@@ -1,0 +1,88 @@
+#include "events/precompiled_methods.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "events/methods.hpp"
+#include "nettrace/cursor.hpp"
+
+namespace farport::events {
+namespace {
+
+constexpr std::uint32_t kEntryPoint = 159;  // R2RGetEntryPoint
+/// Cost of a map node without its bytes.
+constexpr std::size_t kPrecompiledBytes = 96;
+/// Hardly a method has more code.
+constexpr std::uint64_t kMaxCode = std::uint64_t{64} << 10;
+/// The flag of compiled code: readers take others for what has no code.
+constexpr std::uint32_t kJitted = 8;
+
+template <typename Number>
+void append(std::vector<std::byte>& to, Number number) {
+  const auto bytes = std::as_bytes(std::span(&number, 1));
+  to.insert(to.end(), bytes.begin(), bytes.end());
+}
+
+}  // namespace
+
+void PrecompiledMethods::on_event(const nettrace::Event& event) {
+  const nettrace::Definition& kind = event.definition;
+  if (kind.provider == kRuntimeProvider && kind.event_id == kEntryPoint) return add_first_use(event);
+  if (tells_of_method(kind)) add_named(event);
+}
+
+PrecompiledMethods::Method* PrecompiledMethods::method_at(std::uint64_t begin, std::size_t bytes) {
+  const auto known = by_begin_.find(begin);
+  if (known != by_begin_.end()) return &known->second;
+  if (held_ + kPrecompiledBytes + bytes > kMaxBytes) return nullptr;
+  held_ += kPrecompiledBytes + bytes;
+  return &by_begin_[begin];
+}
+
+void PrecompiledMethods::add_first_use(const nettrace::Event& event) {
+  nettrace::Cursor in(event.payload, event.payload_offset);
+  Method method{in.u64(), {}};
+  const std::size_t names_begin = event.payload.size() - in.remaining();
+  for (int part = 0; part < 3; ++part) in.utf16();  // Namespace, name, signature.
+  const std::size_t names_end = event.payload.size() - in.remaining();
+  const std::uint64_t begin = in.u64();
+  if (in.failed() || by_begin_.contains(begin)) return;
+  const auto names = event.payload.subspan(names_begin, names_end - names_begin);
+  method.names.assign(names.begin(), names.end());
+  Method* const kept = method_at(begin, names.size());
+  if (kept != nullptr) *kept = std::move(method);
+}
+
+void PrecompiledMethods::add_named(const nettrace::Event& event) {
+  nettrace::Cursor in(event.payload, event.payload_offset);
+  in.u64();  // The method's id.
+  in.u64();  // Its module.
+  const std::uint64_t begin = in.u64();
+  if (in.failed()) return;
+  Method* const kept = method_at(begin, 0);
+  if (kept != nullptr) kept->names.clear();
+}
+
+std::vector<std::vector<std::byte>> PrecompiledMethods::loads() const {
+  std::vector<std::vector<std::byte>> loads;
+  for (auto next = by_begin_.begin(); next != by_begin_.end();) {
+    const auto& [begin, method] = *next++;
+    if (method.names.empty()) continue;
+    const std::uint64_t up_to_next = next == by_begin_.end() ? kMaxCode : next->first - begin;
+    std::vector<std::byte> load;
+    append(load, method.id);
+    append(load, std::uint64_t{0});  // Its module is not told.
+    append(load, begin);
+    append(load, static_cast<std::uint32_t>(std::min(up_to_next, kMaxCode)));
+    append(load, std::uint32_t{0});  // Its token, neither.
+    append(load, kJitted);
+    load.insert(load.end(), method.names.begin(), method.names.end());
+    append(load, std::uint16_t{0});  // Which runtime of the process.
+    append(load, std::uint64_t{0});  // Which compilation.
+    loads.push_back(std::move(load));
+  }
+  return loads;
+}
+
+}  // namespace farport::events

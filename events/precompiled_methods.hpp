@@ -1,0 +1,45 @@
+// PrecompiledMethods: names for code that was compiled ahead of time (ReadyToRun), such as .NET's own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "events/providers.hpp"
+#include "nettrace/event.hpp"
+#include "nettrace/stream_join.hpp"
+
+namespace farport::events {
+
+/// Methods that a runtime has begun to use, from R2RGetEntryPoint in ClrEtwAll.man. The runtime tells where
+/// the code of such a method begins, but not where it ends, and no reader of recordings uses that. So the
+/// code of each lasts up to the next one that is known: no method in between was used, so none is on a stack.
+class PrecompiledMethods final : public nettrace::Handler {
+ public:
+  void on_event(const nettrace::Event& event) override;
+
+  /// Each of them, unless the recording names it anyway, as the payload of a kMethodLoad.
+  [[nodiscard]] std::vector<std::vector<std::byte>> loads() const;
+  /// MethodLoadVerbose_V1, which tells where code begins and ends.
+  static constexpr nettrace::EventKind kMethodLoad{kRuntimeProvider, 143, 1, kInformationalLevel,
+                                                   kLoaderKeyword};
+
+  /// The most memory that they take. Others have no names.
+  static constexpr std::size_t kMaxBytes = std::size_t{16} << 20;
+
+ private:
+  struct Method {
+    std::uint64_t id = 0;
+    std::vector<std::byte>
+        names;  ///< Namespace, name and signature as they came; none if it is named anyway.
+  };
+  [[nodiscard]] Method* method_at(std::uint64_t begin, std::size_t bytes);
+  void add_first_use(const nettrace::Event& event);
+  void add_named(const nettrace::Event& event);
+
+  std::map<std::uint64_t, Method> by_begin_;  ///< By where their code begins.
+  std::size_t held_ = 0;
+};
+
+}  // namespace farport::events
