@@ -25,8 +25,8 @@ class PrecompiledMethods final : public nettrace::Handler {
   static constexpr nettrace::EventKind kMethodLoad{kRuntimeProvider, 143, 1, kInformationalLevel,
                                                    kLoaderKeyword};
 
-  /// The most memory that they take. Others have no names.
-  static constexpr std::size_t kMaxBytes = std::size_t{16} << 20;
+  /// The most memory that they take, some 15,000 of them. Others have no names.
+  static constexpr std::size_t kMaxBytes = std::size_t{4} << 20;
 
  private:
   struct Method {

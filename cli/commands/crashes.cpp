@@ -64,14 +64,24 @@ std::string crashes_as_json(const std::vector<Crash>& crashes) {
 }
 
 std::string crashes_as_table(const std::vector<Crash>& crashes) {
-  const std::vector<Column> columns{{"ENDED", 4}, {"NAME", 7, 12}, {"PID", 5}, {"ENDED WITH", 8, 16},
-                                    {"KEPT", 3},  {"HOST", 1, 10}, {"ID", 9}};
+  std::vector<Column> columns{{"ENDED", 4}, {"NAME", 7, 12}, {"PID", 5}, {"ENDED WITH", 8, 16},
+                              {"KEPT", 3},  {"HOST", 1, 10}, {"ID", 9}};
+  const bool containers = std::ranges::any_of(
+      crashes, [](const Crash& each) { return !each.ended.runtime.container.id.empty(); });
+  const auto before_pid = 2;
+  if (containers) columns.insert(columns.begin() + before_pid, {"CONTAINER", 7, 12});
   std::vector<TableRow> rows;
   for (const Crash& each : crashes) {
     const router::EndedRuntime& ended = each.ended;
-    rows.push_back({ended.ended, ended.runtime.name, std::to_string(ended.runtime.pid),
-                    ended.reason.empty() ? "unknown" : ended.reason, fmt::format("{} s", ended.seconds),
-                    ended.runtime.host, ended.id});
+    TableRow row{ended.ended,
+                 ended.runtime.name,
+                 std::to_string(ended.runtime.pid),
+                 ended.reason.empty() ? "unknown" : ended.reason,
+                 fmt::format("{} s", ended.seconds),
+                 ended.runtime.host,
+                 ended.id};
+    if (containers) row.insert(row.begin() + before_pid, ended.runtime.container.text());
+    rows.push_back(std::move(row));
   }
   return join_lines(table_lines(columns, rows, terminal_size(STDOUT_FILENO).columns));
 }

@@ -98,13 +98,6 @@ std::string pid_text(const router::Runtime& runtime) {
   return runtime.host_pid == 0 ? pid : fmt::format("{} ({})", pid, runtime.host_pid);
 }
 
-/// The pod and container names, or else a short id like that in the engines' lists.
-std::string container_text(const router::Container& container) {
-  constexpr std::size_t kShort = 12;
-  if (container.pod.empty()) return container.name.empty() ? container.id.substr(0, kShort) : container.name;
-  return container.name.empty() ? container.pod : container.pod + "/" + container.name;
-}
-
 bool has_containers(const Listing& listing) {
   const auto in_container = [](const router::Runtime& runtime) { return !runtime.container.id.empty(); };
   return std::any_of(listing.agents.begin(), listing.agents.end(), [&](const AgentRuntimes& agent) {
@@ -127,7 +120,7 @@ std::string as_table(const Listing& listing) {
     for (const router::Runtime& runtime : agent.runtimes) {
       TableRow cells{pid_text(runtime), runtime.name};
       if (several) cells.push_back(runtime.host);
-      if (containers) cells.push_back(container_text(runtime.container));
+      if (containers) cells.push_back(runtime.container.text());
       cells.insert(cells.end(), {agent.address, runtime.version, std::string(condition_of(runtime)),
                                  runtime.since, runtime.command_line});
       rows.push_back(std::move(cells));

@@ -33,9 +33,9 @@ struct ReadingTask {
   profile::Form form{};   ///< For `profile`: the form of the file.
   std::uint64_t pid = 0;  ///< For `profile`: the process's pid as it says itself.
 
-  /// Whether the answer is one document, which is sent completely or not at all.
+  /// Whether the answer is one document, which is whole or worth nothing.
   [[nodiscard]] bool makes_document() const {
-    return kind == Kind::stacks || kind == Kind::heap || kind == Kind::profile;
+    return kind == Kind::stacks || kind == Kind::heap || kind == Kind::profile || kind == Kind::joined;
   }
 };
 

@@ -302,6 +302,12 @@ std::string program_name(const Runtime& runtime) {
   return std::string(file_of(line.substr(0, line.find(' '))));
 }
 
+std::string Container::text() const {
+  constexpr std::size_t kShort = 12;
+  if (pod.empty()) return name.empty() ? id.substr(0, kShort) : name;
+  return name.empty() ? pod : pod + "/" + name;
+}
+
 namespace {
 
 bool has_wildcard(std::string_view text) {

@@ -41,6 +41,9 @@ struct Container {
   std::string name;  ///< Its name in the pod; may be empty.
   std::string pod;   ///< The pod's name; may be empty.
   bool operator==(const Container&) const = default;
+
+  /// The names of the pod and the container, or else a short id like that in the engines' lists.
+  [[nodiscard]] std::string text() const;
 };
 
 /// A runtime as it is listed.

@@ -32,6 +32,7 @@ class OnACluster(Recordings, Case):
         cls.addClassCleanup(cls.cluster.close)
         cls.cluster.load(Image.of_orders(environment=PATH, references=("localhost/orders:latest", "docker.io/library/orders:1.0")))
         cls.cluster.load(Image.of_orders("shell", SHELL, PATH))
+        cls.cluster.load(Image.of_watched())
         cls.cluster.load(Image.of_farport(FULL, f"docker.io/library/{SHORT}"))
         cls.cluster.kubectl("apply", f"--filename={EXAMPLES}/people/roles.yaml")
         cls.platform = cls.cluster.person("pat", "platform")
@@ -256,23 +257,26 @@ class OnACluster(Recordings, Case):
         self.cluster.kubectl("delete", "pod", "going", "--wait=true")
         self.assertNotEqual(tool.wait(PATIENCE), 0, tool.output())
 
-    def forwarded(self, manifest, workload):
-        """Applies a manifest as it stands, and forwards a port to its agent. What alice types there."""
-        file = f"{EXAMPLES}/{manifest}.yaml"
+    def forwarded(self, file, workload):
+        """Applies a manifest, and forwards a port to its agent. What alice types there."""
         pods = lambda: self.cluster.kubectl("get", "pods", f"--selector=app={workload.rpartition('/')[2]}", "--output=name")
         wait.until(lambda: "pod/" not in pods(), "those of the test before are gone", PATIENCE)
         self.cluster.kubectl("apply", f"--filename={file}")
         self.addCleanup(lambda: self.cluster.kubectl("delete", f"--filename={file}", "--wait=true"))
         self.cluster.kubectl("rollout", "status", workload, f"--timeout={PATIENCE}s", seconds=PATIENCE + 10)
         options = self.options(self.cluster.person("alice", "on-call"), FARPORT_SERVER_NAME="orders-farport", **self.alice.environment())
-        forward = self.lab.far.start("kubectl", f"--namespace={NS}", "port-forward", pods(), "19000:9000", **options)
-        self.addCleanup(lambda: forward.running() and forward.kill())
-        forward.wait_for_output("Forwarding from", 60)
+        self.forward(pods(), "19000:9000", **options)
         return lambda *words: self.lab.far.run(needs.farport(), *words, seconds=PATIENCE, **options)
 
+    def forward(self, pod, ports, **options):
+        """Forwards a port to a pod until the test's end."""
+        forward = self.lab.far.start("kubectl", f"--namespace={NS}", "port-forward", pod, ports, **options)
+        self.addCleanup(lambda: forward.running() and forward.kill())
+        forward.wait_for_output("Forwarding from", 60)
+
     def assert_served(self, manifest, workload="deployment/orders", samples=False):
-        """That the agent in it serves the application to an operator."""
-        ask = self.forwarded(manifest, workload)
+        """That the agent in it serves the application to an operator as it stands."""
+        ask = self.forwarded(f"{EXAMPLES}/{manifest}.yaml", workload)
 
         def listed():
             done = ask("ps", "localhost:19000", "--json")
@@ -310,6 +314,81 @@ class OnACluster(Recordings, Case):
     def test_the_agent_of_a_node_as_it_stands(self):
         self.pod("seen")
         self.assert_served("daemonset", "daemonset/farport")
+
+    def agent_with_a_black_box(self):
+        """The manifest of a node's agent, with a recorder and a directory of the node."""
+        file = pathlib.Path(self.lab.new_directory(self.lab.far, "manifest"), "recorder.json")
+        objects = kubernetes.objects_of((EXAMPLES / "daemonset.yaml").read_text(encoding="utf-8"))
+        pod = kubernetes.pod_of(objects, "DaemonSet")
+        pod["containers"][0]["args"] += ["--recorder", "--recorder-directory", "/kept"]
+        pod["containers"][0]["volumeMounts"].append({"name": "kept", "mountPath": "/kept"})
+        # A lab's node outlives the test, and its next one: no two have the same directory.
+        pod["volumes"].append({"name": "kept", "hostPath": {"path": f"/var/lib{file.parent}", "type": "DirectoryOrCreate"}})
+        file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}), encoding="utf-8")
+        return str(file)
+
+    def watched(self, number, name, **more):
+        """A pod of the web application. What asks it for something."""
+        self.pod(name, "watched", args=["--port", "5055", "--journal", "/tmp/journal"], **more)
+        options = self.options(self.cluster.environment["KUBECONFIG"])
+        self.forward(f"pod/{name}", f"{19100 + number}:5055", **options)
+        return lambda path: self.lab.far.run("curl", "--silent", "--max-time", "20", f"http://localhost:{19100 + number}{path}", **options)
+
+    def test_what_was_before_pods_have_ended_while_nobody_looked(self):
+        limit = {"limits": {"memory": "256Mi"}, "requests": {"cpu": "100m"}}
+        # .NET would give up itself at three quarters of the limit.
+        beyond = [{"name": "DOTNET_GCHeapHardLimit", "value": "0x100000000"}]
+        names = ("growing", "throwing", "killed", "deleted", "hung")
+        ask = self.forwarded(self.agent_with_a_black_box(), "daemonset/farport")
+        pods = {name: self.watched(number, name, **({"resources": limit, "env": beyond} if name == "growing" else {}))
+                for number, name in enumerate(names)}
+        time.sleep(5)
+        for name, get in pods.items():
+            self.assert_ok(get(f"/throw?message=the+last+words+of+{name}"))
+        time.sleep(1)
+        pods["growing"]("/hold?count=2000000")
+        pods["throwing"]("/end?how=exception")
+        pods["hung"]("/starve")
+        if self.cluster.script:  # its processes are this machine's
+            os.kill(self.process_in("killed"), signal.SIGKILL)
+        self.cluster.kubectl("delete", "pod", "deleted", "--wait=true")
+
+        def crashes():
+            done = ask("crashes", "localhost:19000", "--json")
+            return {each["runtime"]["container"]["pod"]: each for each in json.loads(self.assert_ok(done).stdout)}
+
+        wanted = {"growing", "throwing", "deleted", *(["killed"] if self.cluster.script else [])}
+        found = wait.until(lambda: crashes() if set(crashes()) >= wanted else None, lambda: str(crashes()), 60)
+        self.assertEqual(found["growing"]["reason"], "killed by signal 9 (SIGKILL): its control group ran out of memory")
+        if self.cluster.script:
+            self.assertEqual(found["killed"]["reason"], "killed by signal 9 (SIGKILL)")
+        # A container's first process ignores the SIGABRT with which .NET ends; what comes then is another signal.
+        self.assertRegex(found["throwing"]["reason"], "killed by signal (6|11)")
+        self.assertIn("growing/web", self.assert_ok(ask("crashes", "localhost:19000")).stdout)
+        directory = self.lab.new_directory(self.lab.far, "pages")
+        for name, crash in found.items():
+            file = os.path.join(directory, f"{name}.json")
+            self.assertNotIn("missing", self.assert_ok(ask("recent", "localhost:19000", "--crash", crash["id"], "-o", file)).stderr)
+            self.assert_tells(file, f"the last words of {name}")
+        file = os.path.join(directory, "hung.json")
+        self.assert_ok(ask("recent", "localhost:19000/watched@hung", "-o", file))
+        self.assert_tells(file, "the last words of hung")
+
+    def process_in(self, pod):
+        """The pid, on this machine, of the web application in a pod."""
+        for directory in pathlib.Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if b"/opt/watched/watched" in (directory / "cmdline").read_bytes() and \
+                        f"\0HOSTNAME={pod}\0".encode() in b"\0" + (directory / "environ").read_bytes():
+                    return int(directory.name)
+        raise AssertionError(f"there is no process of the pod {pod}")
+
+    def assert_tells(self, file, words):
+        """That a timeline has an exception with these words, and its stack by name."""
+        timeline = json.loads(pathlib.Path(file).read_text(encoding="utf-8"))
+        thrown, = [each for each in timeline["exceptions"] if each["message"] == words]
+        frames = [timeline["frames"][frame] for frame in timeline["stacks"][thrown["stack"]]]
+        self.assertTrue(any("Watched.Thrower.Throw" in frame for frame in frames), frames)
 
 
 if __name__ == "__main__":

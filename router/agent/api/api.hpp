@@ -162,8 +162,8 @@ class RecentRequests {
  private:
   Handled send(Response& response, Route route, RuntimePtr runtime, AuditEntry& entry);
   /// The first one, with the names of the others.
-  transport::Task<void> send_recordings(Response& response, std::vector<NextPiece> recordings,
-                                        std::string seconds, AuditEntry& entry);
+  Handled send_recordings(Response& response, std::vector<NextPiece> recordings, std::string seconds,
+                          AuditEntry& entry);
   Handled send_ended(Response& response, EndedRuntime ended, AuditEntry& entry);
   transport::Task<tl::expected<EndedRuntime, Refusal>> find_ended(std::string id);
 

@@ -204,12 +204,12 @@ Handled RecentRequests::send(Response& response, Route route, RuntimePtr runtime
   std::vector<NextPiece> recordings;
   recordings.push_back(pieces_of(std::move(files->events)));
   for (RecentFile& names : files->names) recordings.push_back(pieces_of(std::move(names)));
-  co_await send_recordings(response, std::move(recordings), std::to_string(reaches), entry);
-  co_return std::nullopt;
+  auto refused = co_await send_recordings(response, std::move(recordings), std::to_string(reaches), entry);
+  co_return refused;
 }
 
-Task<void> RecentRequests::send_recordings(Response& response, std::vector<NextPiece> recordings,
-                                           std::string seconds, AuditEntry& entry) {
+Handled RecentRequests::send_recordings(Response& response, std::vector<NextPiece> recordings,
+                                        std::string seconds, AuditEntry& entry) {
   constexpr auto kKind = ReadingTask::Kind::joined;
   std::unique_ptr<ReaderBudget::Place> memory;
   if (recordings.size() > 1) {
@@ -218,6 +218,7 @@ Task<void> RecentRequests::send_recordings(Response& response, std::vector<NextP
     if (place && *place) memory = std::move(**place);
   }
   Result<void> sent;
+  bool begun = true;
   if (memory == nullptr) {
     // Better without names than not at all.
     begin_recording(response, seconds, false);
@@ -228,12 +229,18 @@ Task<void> RecentRequests::send_recordings(Response& response, std::vector<NextP
     wanted.memory_bytes = memory->bytes();
     wanted.processor_seconds = kJoinSeconds;
     AnswerFrom from{[&recordings](Reading& reading) { return feed_recordings(reading, recordings); }, [] {}};
-    AnswerTo to{response.stream(), [&] { begin_recording(response, seconds, true); }};
+    begun = false;
+    AnswerTo to{response.stream(), [&] {
+                  begun = true;
+                  begin_recording(response, seconds, true);
+                }};
     to.sent = &entry.to_tool;
     sent = co_await answer_through_reader(loop_, *readers_.process, std::move(wanted), std::move(from),
                                           std::move(to));
   }
+  if (!sent && !begun) co_return not_sent(http_status::kBadGateway, sent.error().message());
   note_outcome(sent, response, entry);
+  co_return std::nullopt;
 }
 
 Handled RecentRequests::list_ended(Response& response, const Caller& caller) {
@@ -280,8 +287,9 @@ Handled RecentRequests::send_ended(Response& response, EndedRuntime ended, Audit
   if (!opened) co_return no_crash(ended.id);
   std::vector<NextPiece> recordings;
   for (UniqueFd& file : *opened) recordings.push_back(pieces_of(loop_, std::move(file)));
-  co_await send_recordings(response, std::move(recordings), std::to_string(ended.seconds), entry);
-  co_return std::nullopt;
+  auto refused =
+      co_await send_recordings(response, std::move(recordings), std::to_string(ended.seconds), entry);
+  co_return refused;
 }
 
 }  // namespace farport::router

@@ -36,6 +36,7 @@ constexpr transport::Milliseconds kEndLook{200};
 constexpr int kMaxRunningLooks = 50;
 constexpr int kMaxEndLooks = 10;
 constexpr transport::Milliseconds kWriteLimit{60'000};
+constexpr transport::Milliseconds kGroupLimit{10'000};
 
 WatchedProcess watch_process(const Registry& registry, const std::string& runtime_id) {
   const DiagnosticPort* const port = registry.port(runtime_id);
@@ -58,7 +59,21 @@ RuntimeRecorder::RuntimeRecorder(transport::Loop& loop, Registry& registry, cons
       methods_(0),
       tasks_(loop) {
   tasks_.spawn(repeat(&RuntimeRecorder::record_events));
-  if (names == Names::keep) tasks_.spawn(repeat(&RuntimeRecorder::record_names));
+  if (names == Names::ask_later) return;
+  tasks_.spawn(find_group());
+  tasks_.spawn(repeat(&RuntimeRecorder::record_names));
+}
+
+Task<void> RuntimeRecorder::find_group() {
+  const DiagnosticPort* const port = registry_.port(runtime_.id);
+  if (port == nullptr) co_return;
+  const auto found = std::make_shared<std::optional<MemoryGroupWatch>>();
+  std::function<void()> find = [found, pid = port->process().pid, start = port->process_start()] {
+    *found = MemoryGroupWatch::find(pid, start);
+  };
+  // On a thread of its own: what the process has put in its way may take forever.
+  const Result<void> looked = co_await transport::run_detached(loop_, std::move(find), kGroupLimit);
+  if (looked && *found) group_ = std::move(**found);
 }
 
 Task<void> RuntimeRecorder::repeat(Record record) {
@@ -158,7 +173,7 @@ Task<void> Recorder::keep_ended(std::unique_ptr<RuntimeRecorder> recorder) {
   const auto ended = Clock::now();
   const std::string name = fmt::format("{} (pid {})", recorder->runtime().name, recorder->runtime().pid);
   // At once: the group of a container soon goes.
-  bool ran_out = recorder->process().group_ran_out();
+  bool ran_out = recorder->group_ran_out();
   co_await transport::sleep(loop_, kLastEvents);
   // Its socket may go some time before the process does, or alone.
   const WatchedProcess& process = recorder->process();
@@ -177,7 +192,7 @@ Task<void> Recorder::keep_ended(std::unique_ptr<RuntimeRecorder> recorder) {
   about.runtime = recorder->runtime();
   about.ended = utc_text(now);
   if (const auto end = process.end()) {
-    ran_out = ran_out || process.group_ran_out();
+    ran_out = ran_out || recorder->group_ran_out();
     about.reason = end->text() + (end->by_kill() && ran_out ? ": its control group ran out of memory" : "");
     about.in_order = end->in_order();
   }

@@ -54,10 +54,13 @@ class RuntimeRecorder {
   [[nodiscard]] auto begun() const { return events_.blocks().begun(); }
   [[nodiscard]] const Runtime& runtime() const { return runtime_; }
   [[nodiscard]] const WatchedProcess& process() const { return process_; }
+  /// Whether the process's control group has run out of memory; false if that can't be told.
+  [[nodiscard]] bool group_ran_out() const { return group_ && group_->ran_out(); }
 
  private:
   using Record = transport::Task<Result<void>> (RuntimeRecorder::*)();
 
+  transport::Task<void> find_group();
   transport::Task<void> repeat(Record record);
   transport::Task<Result<void>> record_events();
   transport::Task<Result<void>> record_names();
@@ -70,6 +73,7 @@ class RuntimeRecorder {
   RecordedSession::Limit limit_;
   Runtime runtime_;
   WatchedProcess process_;
+  std::optional<MemoryGroupWatch> group_;
   RecordedSession events_;
   RecordedSession loads_;  ///< Of methods, since before methods_ was made.
   RecentBlocks methods_;   ///< All methods at some time, as the runtime has told them.

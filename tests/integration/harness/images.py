@@ -33,11 +33,21 @@ class Image:
 
     @classmethod
     def of_orders(cls, name="orders", files=(), environment=(), references=()):
-        """The sample application and the .NET runtime. It is not below /tmp, whatever this clone is: pods have volumes there."""
-        root = needs.dotnet_root()
+        """The sample application and the .NET runtime."""
+        return cls._of_application(needs.orders(), name, files, ("Microsoft.NETCore.App",), environment, references)
+
+    @classmethod
+    def of_watched(cls):
+        """The web application, .NET and ASP.NET."""
+        return cls._of_application(needs.watched(), "watched", (), ("Microsoft.NETCore.App", "Microsoft.AspNetCore.App"), (), ())
+
+    @classmethod
+    def _of_application(cls, program, name, files, frameworks, environment, references):
+        """It is not below /tmp, whatever this clone is: pods have volumes there."""
+        root, directory = needs.dotnet_root(), f"/opt/{os.path.basename(program)}"
         return cls(name, os.path.join(root, "dotnet"), *files,
-                   directories=(os.path.join(root, "host"), os.path.join(root, "shared", "Microsoft.NETCore.App")),
-                   moved={"/opt/orders": os.path.dirname(needs.orders())}, entry="/opt/orders/orders",
+                   directories=(os.path.join(root, "host"), *(os.path.join(root, "shared", each) for each in frameworks)),
+                   moved={directory: os.path.dirname(program)}, entry=os.path.join(directory, os.path.basename(program)),
                    environment=(f"DOTNET_ROOT={root}", "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT=1", *environment),
                    references=references)
 

@@ -11,6 +11,7 @@
 //   GET /tick                 what they stand at
 //   GET /end?how=HOW          ends the process a moment later: exception, failfast, overflow, exit or done
 //   GET /hold?count=N         keeps so many more objects, and says what all objects take then
+//   GET /starve               takes all threads of the pool for a minute, one more whenever the pool adds one
 //
 // The journal has a JSON object in each line.
 using System.Text.Json;
@@ -42,6 +43,7 @@ app.MapGet("/count", (int by) => Counts.Add(by));
 app.MapGet("/query", (string text) => Database.Query(text));
 app.MapGet("/tick", () => Counts.Total);
 app.MapGet("/end", (string how) => Ending.Begin(how));
+app.MapGet("/starve", () => Work.Starve(TimeSpan.FromMinutes(1)));
 app.MapGet("/hold", (int count) => Held.Keep(count));
 app.Lifetime.ApplicationStarted.Register(() => Console.WriteLine("ready"));
 app.Run();

@@ -15,6 +15,14 @@ internal static class Work
         return $"{sum}";
     }
 
+    /// <summary>Has the thread pool's threads wait for something that does not come.</summary>
+    public static string Starve(TimeSpan length)
+    {
+        ManualResetEventSlim never = new();
+        for (int item = 0; item < 500; ++item) ThreadPool.QueueUserWorkItem(_ => never.Wait(length));
+        return "starving";
+    }
+
     [MethodImpl(MethodImplOptions.NoInlining)]
     public static string Sleep(TimeSpan length)
     {
