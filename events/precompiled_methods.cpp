@@ -13,8 +13,11 @@ namespace {
 constexpr std::uint32_t kEntryPoint = 159;  // R2RGetEntryPoint
 /// Cost of a map node without its bytes.
 constexpr std::size_t kPrecompiledBytes = 96;
-/// Hardly a method has more code.
-constexpr std::uint64_t kMaxCode = std::uint64_t{64} << 10;
+/// Hardly a method has more code. Where the next one is not known, code behind it may get its name up to
+/// that.
+constexpr std::uint64_t kMaxCode = std::uint64_t{16} << 10;
+/// Runtimes write blocks of about this size.
+constexpr std::size_t kTakenBytes = 100 * 1024;
 /// The flag of compiled code: readers take others for what has no code.
 constexpr std::uint32_t kJitted = 8;
 
@@ -47,7 +50,8 @@ void PrecompiledMethods::add_first_use(const nettrace::Event& event) {
   for (int part = 0; part < 3; ++part) in.utf16();  // Namespace, name, signature.
   const std::size_t names_end = event.payload.size() - in.remaining();
   const std::uint64_t begin = in.u64();
-  if (in.failed() || by_begin_.contains(begin)) return;
+  // It is 0 where there is no such code after all.
+  if (in.failed() || begin == 0 || by_begin_.contains(begin)) return;
   const auto names = event.payload.subspan(names_begin, names_end - names_begin);
   method.names.assign(names.begin(), names.end());
   Method* const kept = method_at(begin, names.size());
@@ -61,15 +65,18 @@ void PrecompiledMethods::add_named(const nettrace::Event& event) {
   const std::uint64_t begin = in.u64();
   if (in.failed()) return;
   Method* const kept = method_at(begin, 0);
-  if (kept != nullptr) kept->names.clear();
+  if (kept == nullptr) return;
+  held_ -= kept->names.size();
+  kept->names = {};
 }
 
-std::vector<std::vector<std::byte>> PrecompiledMethods::loads() const {
+std::vector<std::vector<std::byte>> PrecompiledMethods::take_loads() {
   std::vector<std::vector<std::byte>> loads;
-  for (auto next = by_begin_.begin(); next != by_begin_.end();) {
-    const auto& [begin, method] = *next++;
+  for (std::size_t bytes = 0; !by_begin_.empty() && bytes < kTakenBytes;) {
+    const auto [begin, method] = std::move(*by_begin_.begin());
+    by_begin_.erase(by_begin_.begin());
     if (method.names.empty()) continue;
-    const std::uint64_t up_to_next = next == by_begin_.end() ? kMaxCode : next->first - begin;
+    const std::uint64_t up_to_next = by_begin_.empty() ? kMaxCode : by_begin_.begin()->first - begin;
     std::vector<std::byte> load;
     append(load, method.id);
     append(load, std::uint64_t{0});  // Its module is not told.
@@ -80,6 +87,7 @@ std::vector<std::vector<std::byte>> PrecompiledMethods::loads() const {
     load.insert(load.end(), method.names.begin(), method.names.end());
     append(load, std::uint16_t{0});  // Which runtime of the process.
     append(load, std::uint64_t{0});  // Which compilation.
+    bytes += load.size();
     loads.push_back(std::move(load));
   }
   return loads;

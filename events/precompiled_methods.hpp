@@ -19,10 +19,11 @@ class PrecompiledMethods final : public nettrace::Handler {
  public:
   void on_event(const nettrace::Event& event) override;
 
-  /// Each of them, unless the recording names it anyway, as the payload of a kMethodLoad.
-  [[nodiscard]] std::vector<std::vector<std::byte>> loads() const;
-  /// MethodLoadVerbose_V1, which tells where code begins and ends.
-  static constexpr nettrace::EventKind kMethodLoad{kRuntimeProvider, 143, 1, kInformationalLevel,
+  /// Takes some of them, in all those that the recording does not name anyway, each as the payload of a
+  /// kMethodLoad. Empty if there are no more.
+  [[nodiscard]] std::vector<std::vector<std::byte>> take_loads();
+  /// MethodLoadVerbose_V2, which tells where code begins and ends.
+  static constexpr nettrace::EventKind kMethodLoad{kRuntimeProvider, 143, 2, kInformationalLevel,
                                                    kLoaderKeyword};
 
   /// The most memory that they take, some 15,000 of them. Others have no names.

@@ -9,8 +9,6 @@ namespace {
 
 /// The highest number of a kind of events: the bit above it has a meaning of its own in some headers.
 constexpr std::uint64_t kMaxDefinition = INT32_MAX;
-/// Runtimes write blocks of about this size.
-constexpr std::size_t kAddedBlockBytes = 100 * 1024;
 
 void append(std::vector<std::byte>& to, BytesView bytes) {
   to.insert(to.end(), bytes.begin(), bytes.end());
@@ -52,11 +50,12 @@ void StreamJoin::next_stream() {
   threads_before_ = last_thread_;
 }
 
-std::vector<std::byte> StreamJoin::add_events(const EventKind& kind,
-                                              const std::vector<std::vector<std::byte>>& payloads) {
-  EventHeader header;
-  header.capture_thread = header.thread = ++last_thread_;
-  header.timestamp = trace_ ? static_cast<std::uint64_t>(trace_->sync_ticks) : 0;
+Result<void> StreamJoin::add_kind(const EventKind& kind) {
+  if (last_definition_ >= kMaxDefinition)
+    return fail_at(offset_, "a kind of events has a number that is too high");
+  added_ = {};
+  added_.capture_thread = added_.thread = ++last_thread_;
+  added_.timestamp = trace_ ? static_cast<std::uint64_t>(trace_->sync_ticks) : 0;
   std::vector<std::byte> definition;
   append(definition, bytes_of(++last_definition_));
   append_utf16(definition, kind.provider);
@@ -66,19 +65,21 @@ std::vector<std::byte> StreamJoin::add_events(const EventKind& kind,
   append(definition, bytes_of(kind.version));
   append(definition, bytes_of(kind.level));
   append(definition, bytes_of(std::uint32_t{0}));  // The number of fields.
-  EventRowWriter kinds(header.timestamp, header.timestamp);
-  kinds.add(header, definition);
-  add_sequence_point(header.timestamp);
+  EventRowWriter kinds(added_.timestamp, added_.timestamp);
+  kinds.add(added_, definition);
+  add_sequence_point(added_.timestamp);
   add_block(BlockKind::metadata, kinds.content());
-  header.definition_id = last_definition_;
-  for (auto next = payloads.begin(); next != payloads.end();) {
-    EventRowWriter events(header.timestamp, header.timestamp);
-    for (; next != payloads.end() && events.content().size() < kAddedBlockBytes; ++next) {
-      ++header.sequence_number;
-      events.add(header, *next);
-    }
-    add_block(BlockKind::events, events.content());
+  added_.definition_id = last_definition_;
+  return {};
+}
+
+std::vector<std::byte> StreamJoin::add_events(const std::vector<std::vector<std::byte>>& payloads) {
+  EventRowWriter events(added_.timestamp, added_.timestamp);
+  for (const auto& payload : payloads) {
+    ++added_.sequence_number;
+    events.add(added_, payload);
   }
+  add_block(BlockKind::events, events.content());
   return take_ready();
 }
 

@@ -37,9 +37,11 @@ class StreamJoin {
   [[nodiscard]] Result<std::vector<std::byte>> take(BytesView bytes);
   /// Goes on with another stream. The first one must have begun.
   void next_stream();
-  /// Adds events of a new kind, as if they had come when the first stream began, and returns what is ready.
-  [[nodiscard]] std::vector<std::byte> add_events(const EventKind& kind,
-                                                  const std::vector<std::vector<std::byte>>& payloads);
+  /// Goes on with events of a new kind. Fails if there is no number left for it.
+  [[nodiscard]] Result<void> add_kind(const EventKind& kind);
+  /// Adds a block of events of that kind, as if they had come when the first stream began. Returns what is
+  /// ready.
+  [[nodiscard]] std::vector<std::byte> add_events(const std::vector<std::vector<std::byte>>& payloads);
   /// The last bytes of the result. It is whole then, whatever is missing of the streams.
   [[nodiscard]] std::vector<std::byte> end();
 
@@ -61,6 +63,7 @@ class StreamJoin {
   std::uint64_t last_thread_ = 0;         ///< Likewise of a thread.
   std::uint32_t definitions_before_ = 0;  ///< What last_definition_ was when the current stream began.
   std::uint64_t threads_before_ = 0;      ///< Likewise last_thread_.
+  EventHeader added_;                     ///< Of the event that was added last.
   bool has_blocks_ = false;               ///< Whether a block of the first stream has come.
   std::uint64_t offset_ = 0;              ///< How much of the result was returned.
   std::vector<std::byte> ready_;

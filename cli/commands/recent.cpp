@@ -180,7 +180,8 @@ Task<void> RecentTransfer::feed(router::Reading& reading, router::ResumableReque
   if (passed != router::Reading::Passed::all) co_return;
   // What fails here fails again where the answer is read.
   std::ignore = co_await reading.write_part({});
-  if (from.head().field("farport-recent-names") == "yes") {
+  const std::string_view names = from.head().field("farport-recent-names");
+  if (names == "yes") {
     all_has_come_ = true;
   } else if (settings_.crash.empty()) {
     all_has_come_ = true;
@@ -188,7 +189,8 @@ Task<void> RecentTransfer::feed(router::Reading& reading, router::ResumableReque
     if (!named) nameless_ = "interrupted";
     if (named && !*named) nameless_ = named->error().message();
   } else {
-    nameless_ = "the agent has not kept them";
+    nameless_ = names == "busy" ? "the agent can't add them now, and its log says why; try again in a while"
+                                : "the agent has not kept them";
   }
   co_await reading.finish();
 }

@@ -86,7 +86,7 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
            DumpRequests(dumps_, *audit_, metrics_, settings_.session.compression),
            RecordingRequests(loop, connections_, readers_),
            ProfileRequests(loop, registry_, settings_.sampler, readers_, connections_, *audit_, metrics_),
-           RecentRequests(loop, recent_files(), ended_, readers_, *audit_),
+           RecentRequests(loop, recent_files(), ended_, readers_, log_, *audit_),
            connections_,
            resumption_,
            refusals_,

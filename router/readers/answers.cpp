@@ -234,9 +234,12 @@ Result<void> join_recordings(ReaderInput& from, ReaderOutput& to,
     if (number == 0) return tl::unexpected(*left_out);
     to.write(ReaderFrame::notice, shortened(left_out->message(), kMaxNoticeBytes));
   }
-  const auto loads = precompiled.loads();
-  if (!loads.empty())
-    RETURN_IF_ERROR(take(joined.add_events(events::PrecompiledMethods::kMethodLoad, loads)));
+  auto loads = precompiled.take_loads();
+  if (!loads.empty() && joined.add_kind(events::PrecompiledMethods::kMethodLoad)) {
+    for (; !loads.empty(); loads = precompiled.take_loads()) {
+      RETURN_IF_ERROR(take(joined.add_events(loads)));
+    }
+  }
   return take(joined.end());
 }
 

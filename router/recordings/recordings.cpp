@@ -120,6 +120,7 @@ ipc::CollectTracing wanted_methods() {
 
 ipc::CollectTracing wanted_method_names(std::string_view version) {
   auto wanted = wanted_methods();
+  wanted.buffer_size_mb = kRecentBufferMb;
   if (major_of(version) < kFirstWithRundownKeyword) return wanted;
   wanted.version = ipc::kCollectTracing4;
   wanted.rundown_keyword = events::kRundownMethodKeywords;

@@ -42,6 +42,7 @@ Joined join(BytesView first, BytesView second, std::size_t piece) {
     joined.next_stream();
     take_all(second);
   }
+  if (joined.add_kind({"Added", 1, 1, 1, 1})) append(result.bytes, joined.add_events({{}, Bytes(3)}));
   append(result.bytes, joined.end());
   return result;
 }

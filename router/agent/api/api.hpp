@@ -149,7 +149,7 @@ class RecentRequests {
 
   /// `files_of` is null if there is no recorder, and `ended` if it keeps nothing of runtimes that have ended.
   RecentRequests(transport::Loop& loop, FilesOf files_of, std::shared_ptr<const EndedRuntimes> ended,
-                 Readers readers, Audit& audit);
+                 Readers readers, Log log, Audit& audit);
 
   /// POST /v1/runtimes/{id}/recent. `runtime` is the one that the route names, or why there is none.
   Handled take(Response& response, Route route, const Caller& caller,
@@ -161,13 +161,22 @@ class RecentRequests {
 
  private:
   Handled send(Response& response, Route route, RuntimePtr runtime, AuditEntry& entry);
-  /// The first one, with the names of the others.
-  Handled send_recordings(Response& response, std::vector<NextPiece> recordings, std::string seconds,
-                          AuditEntry& entry);
+  /// What to send.
+  struct Sources {
+    NextPiece alone;             ///< The recording.
+    std::vector<NextPiece> all;  ///< The same, and those with names.
+  };
+  /// Sends the recording with names, or else alone.
+  Handled send_recordings(Response& response, Sources sources, std::string seconds, AuditEntry& entry);
+  /// Sets `begun` once the answer has begun. Errors: no reader, or one that fails. All references must
+  /// outlive the task.
+  transport::Task<Result<void>> send_joined(Response& response, std::vector<NextPiece> recordings,
+                                            const std::string& seconds, AuditEntry& entry, bool& begun);
   Handled send_ended(Response& response, EndedRuntime ended, AuditEntry& entry);
   transport::Task<tl::expected<EndedRuntime, Refusal>> find_ended(std::string id);
 
   transport::Loop& loop_;
+  Log log_;
   FilesOf files_of_;
   std::shared_ptr<const EndedRuntimes> ended_;
   Readers readers_;

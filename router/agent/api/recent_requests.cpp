@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "router/agent/api/api.hpp"
 #include "router/agent/gate/gate.hpp"
@@ -61,12 +62,27 @@ std::string crash_argument(const std::string& id) {
   return text_of(json{{"crash", id}});
 }
 
+/// Whether a recording has the names of methods. Where the agent is busy, it may have them later.
+enum class HasNames : std::uint8_t { no, yes, busy };
+
+const char* text_of(HasNames names) {
+  switch (names) {
+    case HasNames::yes:
+      return "yes";
+    case HasNames::busy:
+      return "busy";
+    case HasNames::no:
+      break;
+  }
+  return "no";
+}
+
 /// A function of its own: GCC 12 destroys the elements of an initializer list twice in a coroutine.
-void begin_recording(Response& response, const std::string& seconds, bool has_names) {
+void begin_recording(Response& response, const std::string& seconds, HasNames names) {
   response.send_head(http_status::kOk,
                      {{"content-type", "application/octet-stream"},
                       {"farport-recent-seconds", seconds},
-                      {"farport-recent-names", has_names ? "yes" : "no"}},
+                      {"farport-recent-names", text_of(names)}},
                      true);
 }
 
@@ -103,18 +119,21 @@ Task<Made> from_disk(transport::Loop& loop, std::function<Made()> read) {
   co_return std::move(**made);
 }
 
-Result<std::vector<std::byte>> read_piece(const UniqueFd& file) {
+Result<std::vector<std::byte>> read_piece(const UniqueFd& file, std::uint64_t& offset) {
   std::vector<std::byte> bytes(kFilePiece);
-  const ssize_t got = ::read(file.get(), bytes.data(), bytes.size());
+  const ssize_t got = ::pread(file.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
   if (got < 0) return fail_errno("read", "the recording", errno);
   bytes.resize(static_cast<std::size_t>(got));
+  offset += bytes.size();
   return bytes;
 }
 
-/// Reads the file on another thread.
-NextPiece pieces_of(transport::Loop& loop, UniqueFd file) {
-  const std::function<Result<std::vector<std::byte>>()> read =
-      [file = std::make_shared<UniqueFd>(std::move(file))] { return read_piece(*file); };
+/// Reads the file, from its beginning, on another thread.
+NextPiece pieces_of(transport::Loop& loop, std::shared_ptr<const UniqueFd> file) {
+  const std::function<Result<std::vector<std::byte>>()> read = [file = std::move(file),
+                                                                offset = std::make_shared<std::uint64_t>(0)] {
+    return read_piece(*file, *offset);
+  };
   return [&loop, read] { return from_disk(loop, read); };
 }
 
@@ -162,8 +181,10 @@ void note_outcome(const Result<void>& sent, Response& response, AuditEntry& entr
 }  // namespace
 
 RecentRequests::RecentRequests(transport::Loop& loop, FilesOf files_of,
-                               std::shared_ptr<const EndedRuntimes> ended, Readers readers, Audit& audit)
+                               std::shared_ptr<const EndedRuntimes> ended, Readers readers, Log log,
+                               Audit& audit)
     : loop_(loop),
+      log_(std::move(log)),
       files_of_(std::move(files_of)),
       ended_(std::move(ended)),
       readers_(std::move(readers)),
@@ -201,44 +222,53 @@ Handled RecentRequests::send(Response& response, Route route, RuntimePtr runtime
                                    "answer; see the agent's log",
                                    runtime->name));
   const auto reaches = std::chrono::ceil<std::chrono::seconds>(now - files->events.begun()).count();
-  std::vector<NextPiece> recordings;
-  recordings.push_back(pieces_of(std::move(files->events)));
-  for (RecentFile& names : files->names) recordings.push_back(pieces_of(std::move(names)));
-  auto refused = co_await send_recordings(response, std::move(recordings), std::to_string(reaches), entry);
+  // A runtime that runs is asked by the caller for what is missing.
+  if (!files->all_named) files->names.clear();
+  Sources sources;
+  sources.alone = pieces_of(files->events);
+  sources.all.push_back(pieces_of(std::move(files->events)));
+  for (RecentFile& names : files->names) sources.all.push_back(pieces_of(std::move(names)));
+  auto refused = co_await send_recordings(response, std::move(sources), std::to_string(reaches), entry);
   co_return refused;
 }
 
-Handled RecentRequests::send_recordings(Response& response, std::vector<NextPiece> recordings,
-                                        std::string seconds, AuditEntry& entry) {
-  constexpr auto kKind = ReadingTask::Kind::joined;
-  std::unique_ptr<ReaderBudget::Place> memory;
-  if (recordings.size() > 1) {
-    auto place =
-        co_await first_of(readers_.place_for(kKind, identity_key(entry.caller)), response.stream().gone());
-    if (place && *place) memory = std::move(**place);
-  }
+Task<Result<void>> RecentRequests::send_joined(Response& response, std::vector<NextPiece> recordings,
+                                               const std::string& seconds, AuditEntry& entry, bool& begun) {
+  ReadingRequest wanted;
+  wanted.kind = ReadingTask::Kind::joined;
+  auto place = co_await first_of(readers_.place_for(wanted.kind, identity_key(entry.caller)),
+                                 response.stream().gone());
+  if (!place) co_return fail("send", "the recording", "the caller has gone");
+  if (!*place) co_return tl::unexpected(place->error());
+  wanted.memory_bytes = (**place)->bytes();
+  wanted.processor_seconds = kJoinSeconds;
+  AnswerFrom from{[&recordings](Reading& reading) { return feed_recordings(reading, recordings); }, [] {}};
+  AnswerTo to{response.stream(), [&] {
+                begun = true;
+                begin_recording(response, seconds, HasNames::yes);
+              }};
+  to.sent = &entry.to_tool;
+  auto sent = co_await answer_through_reader(loop_, *readers_.process, std::move(wanted), std::move(from),
+                                             std::move(to));
+  co_return sent;
+}
+
+Handled RecentRequests::send_recordings(Response& response, Sources sources, std::string seconds,
+                                        AuditEntry& entry) {
   Result<void> sent;
-  bool begun = true;
-  if (memory == nullptr) {
-    // Better without names than not at all.
-    begin_recording(response, seconds, false);
-    sent = co_await send_all(std::move(recordings.front()), response.stream(), entry.to_tool);
-  } else {
-    ReadingRequest wanted;
-    wanted.kind = kKind;
-    wanted.memory_bytes = memory->bytes();
-    wanted.processor_seconds = kJoinSeconds;
-    AnswerFrom from{[&recordings](Reading& reading) { return feed_recordings(reading, recordings); }, [] {}};
-    begun = false;
-    AnswerTo to{response.stream(), [&] {
-                  begun = true;
-                  begin_recording(response, seconds, true);
-                }};
-    to.sent = &entry.to_tool;
-    sent = co_await answer_through_reader(loop_, *readers_.process, std::move(wanted), std::move(from),
-                                          std::move(to));
+  bool begun = false;
+  HasNames names = HasNames::no;
+  if (sources.all.size() > 1) {
+    sent = co_await send_joined(response, std::move(sources.all), seconds, entry, begun);
+    if (!sent) names = HasNames::busy;
   }
-  if (!sent && !begun) co_return not_sent(http_status::kBadGateway, sent.error().message());
+  if (!begun) {
+    // Better without names than not at all.
+    if (!sent)
+      log_->warn("a recording goes to {} without names of methods: {}", entry.caller, sent.error().message());
+    begin_recording(response, seconds, names);
+    sent = co_await send_all(std::move(sources.alone), response.stream(), entry.to_tool);
+  }
   note_outcome(sent, response, entry);
   co_return std::nullopt;
 }
@@ -285,10 +315,12 @@ Handled RecentRequests::send_ended(Response& response, EndedRuntime ended, Audit
   };
   auto opened = co_await from_disk(loop_, std::move(open));
   if (!opened) co_return no_crash(ended.id);
-  std::vector<NextPiece> recordings;
-  for (UniqueFd& file : *opened) recordings.push_back(pieces_of(loop_, std::move(file)));
-  auto refused =
-      co_await send_recordings(response, std::move(recordings), std::to_string(ended.seconds), entry);
+  std::vector<std::shared_ptr<const UniqueFd>> files;
+  for (UniqueFd& file : *opened) files.push_back(std::make_shared<const UniqueFd>(std::move(file)));
+  Sources sources;
+  sources.alone = pieces_of(loop_, files.front());
+  for (const auto& file : files) sources.all.push_back(pieces_of(loop_, file));
+  auto refused = co_await send_recordings(response, std::move(sources), std::to_string(ended.seconds), entry);
   co_return refused;
 }
 

@@ -35,7 +35,7 @@ constexpr std::size_t kMaxText = 256;
 constexpr std::size_t kMaxCommandLine = 1024;
 /// What is older than this and not whole is not being written any more.
 constexpr std::chrono::minutes kLeftBehind{10};
-/// For the description, and what the file system needs for two files.
+/// For the description, and what the file system needs for all files.
 constexpr std::uint64_t kAroundRecording = std::uint64_t{16} << 10;
 
 bool is_id_letter(char each) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -21,6 +22,8 @@ constexpr std::size_t kRunBytes = 64 * 1024;
 constexpr std::size_t kMaxFrameBytes = std::size_t{1} << 20;
 /// The part of the limit that definitions may take, and that stacks without a sequence point may take.
 constexpr std::size_t kMaxPart = 4;
+/// Some 100 bytes stand before the first block.
+constexpr std::size_t kMaxPreamble = 256;
 constexpr int kCompressionLevel = 3;
 
 void append(std::vector<std::byte>& to, BytesView bytes) {
@@ -57,7 +60,6 @@ void compress(BlockRun& run) {
     run.blocks = std::move(into);
   }
   run.blocks.shrink_to_fit();
-  run.stacks.shrink_to_fit();
 }
 
 /// The blocks of the run, as they were before compression.
@@ -70,15 +72,20 @@ std::vector<std::byte> blocks_of(const BlockRun& run) {
 }
 
 /// Goes on with the stacks of a later run: its first events need what has come since the last sequence point.
-void pass_run(std::vector<std::byte>& stacks, const BlockRun& run) {
+void pass_run(BlockRuns& stacks, const BlockRun& run) {
   if (run.has_sequence_point) stacks.clear();
-  append(stacks, run.stacks);
+  if (run.stacks != nullptr) stacks.push_back(run.stacks);
 }
 
 std::shared_ptr<const BlockRun> plain_run(std::vector<std::byte> blocks) {
   BlockRun run;
   run.blocks = std::move(blocks);
   return std::make_shared<const BlockRun>(std::move(run));
+}
+
+std::size_t size_of(const BlockRuns& runs) {
+  return std::accumulate(runs.begin(), runs.end(), std::size_t{0},
+                         [](std::size_t size, const auto& run) { return size + run->size(); });
 }
 
 }  // namespace
@@ -124,14 +131,17 @@ Result<void> RecentBlocks::take_frame(const nettrace::Frame& frame, BytesView by
     case BlockKind::events:
     case BlockKind::sequence_point:
       add(frame, bytes, now);
-      if (stacks_.size() + open_.stacks.size() <= limit_ / kMaxPart) return {};
+      if (stacks_size_ + open_stacks_.size() <= limit_ / kMaxPart) return {};
       return nettrace::fail_at(frames_.offset(), "its stacks take too much memory");
     case BlockKind::end:
       return {};
     default:
       // The preamble, the Trace object and the tag behind it. Later on tags behind blocks, which are not
       // kept.
-      if (frames_.offset() == preamble_.size()) append(preamble_, bytes.first(frame.size));
+      if (frames_.offset() != preamble_.size()) return {};
+      if (preamble_.size() + frame.size > kMaxPreamble)
+        return nettrace::fail_at(frames_.offset(), "it has no first block");
+      append(preamble_, bytes.first(frame.size));
       return {};
   }
 }
@@ -142,15 +152,21 @@ void RecentBlocks::add(const nettrace::Frame& frame, BytesView bytes, Clock::tim
   if (open_.blocks.empty()) open_.begun = now;
   open_.ended = now;
   keep_block(open_.blocks, frame, bytes);
-  if (frame.kind == BlockKind::stacks) keep_block(open_.stacks, frame, bytes);
+  if (frame.kind == BlockKind::stacks) keep_block(open_stacks_, frame, bytes);
   if (frame.kind != BlockKind::sequence_point) return;
   open_.has_sequence_point = true;
-  open_.stacks.clear();
+  open_stacks_.clear();
 }
 
 void RecentBlocks::end_run() {
   if (open_.blocks.empty()) return;
   compress(open_);
+  if (!open_stacks_.empty()) {
+    BlockRun stacks;
+    stacks.blocks = std::exchange(open_stacks_, {});
+    compress(stacks);
+    open_.stacks = std::make_shared<const BlockRun>(std::move(stacks));
+  }
   runs_size_ += open_.size();
   runs_.push_back(std::make_shared<const BlockRun>(std::exchange(open_, {})));
 }
@@ -159,14 +175,19 @@ void RecentBlocks::drop_oldest() {
   ++drops_;
   const BlockRun& oldest = *runs_.front();
   pass_run(stacks_, oldest);
+  stacks_size_ = size_of(stacks_);
   runs_size_ -= oldest.size();
   runs_.pop_front();
 }
 
 void RecentBlocks::trim() {
   while (size() > limit_ && !(runs_.empty() && open_.blocks.empty())) {
-    if (runs_.empty()) end_run();
-    drop_oldest();
+    // Once it is compressed, the newest one may have room.
+    if (runs_.empty()) {
+      end_run();
+    } else {
+      drop_oldest();
+    }
   }
 }
 
@@ -176,7 +197,8 @@ void RecentBlocks::set_limit(std::size_t limit) {
 }
 
 std::size_t RecentBlocks::size() const {
-  return preamble_.size() + definitions_.size() + stacks_.size() + runs_size_ + open_.size() + frames_.held();
+  return preamble_.size() + definitions_.size() + stacks_size_ + runs_size_ + open_.size() +
+         open_stacks_.size() + frames_.held();
 }
 
 std::optional<RecentBlocks::Clock::time_point> RecentBlocks::begun() const {
@@ -187,7 +209,7 @@ std::optional<RecentBlocks::Clock::time_point> RecentBlocks::begun() const {
 
 std::optional<RecentFile> RecentBlocks::file(Clock::time_point since) const {
   RecentFile file;
-  std::vector<std::byte> stacks = stacks_;
+  BlockRuns stacks = stacks_;
   for (const auto& run : runs_) {
     if (run->ended >= since || !file.runs_.empty()) {
       file.runs_.push_back(run);
@@ -198,7 +220,7 @@ std::optional<RecentFile> RecentBlocks::file(Clock::time_point since) const {
   if (!open_.blocks.empty()) file.runs_.push_back(std::make_shared<const BlockRun>(open_));
   if (file.runs_.empty()) return std::nullopt;
   file.begun_ = file.runs_.front()->begun;
-  file.runs_.push_front(plain_run(std::move(stacks)));
+  file.runs_.insert(file.runs_.begin(), stacks.begin(), stacks.end());
   file.runs_.push_front(plain_run(definitions_));
   file.preamble_ = preamble_;
   return file;

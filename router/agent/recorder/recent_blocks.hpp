@@ -27,10 +27,13 @@ struct BlockRun {
   std::vector<std::byte> blocks;
   std::size_t plain_size = 0;  ///< Before compression; 0 if they are not compressed.
   bool has_sequence_point = false;
-  std::vector<std::byte> stacks;  ///< A copy of the StackBlocks since the last sequence point in `blocks`.
+  /// A copy of the StackBlocks since the last sequence point in `blocks`; null if there are none.
+  std::shared_ptr<const BlockRun> stacks;
 
-  [[nodiscard]] std::size_t size() const { return blocks.size() + stacks.size(); }
+  [[nodiscard]] std::size_t size() const { return blocks.size() + (stacks == nullptr ? 0 : stacks->size()); }
 };
+
+using BlockRuns = std::deque<std::shared_ptr<const BlockRun>>;
 
 /// A whole nettrace file of kept blocks, made piece by piece. It holds the blocks, whatever becomes of the
 /// RecentBlocks that they are from.
@@ -46,7 +49,7 @@ class RecentFile {
 
   BlockRun::Clock::time_point begun_;
   std::vector<std::byte> preamble_;
-  std::deque<std::shared_ptr<const BlockRun>> runs_;
+  BlockRuns runs_;
   std::uint64_t offset_ = 0;
   bool ended_ = false;
 };
@@ -55,6 +58,7 @@ class RecentFile {
 struct RecentFiles {
   RecentFile events;
   std::vector<RecentFile> names;
+  bool all_named = false;  ///< Whether they name all methods.
 };
 
 /// Keeps what a runtime has written last, within a limit of memory. A runtime may write anything: no more
@@ -100,10 +104,12 @@ class RecentBlocks {
   nettrace::FrameCutter frames_;
   std::vector<std::byte> preamble_;     ///< What stands before the first block: the Trace object is its end.
   std::vector<std::byte> definitions_;  ///< All MetadataBlocks: any later event may need them.
-  std::vector<std::byte> stacks_;       ///< The StackBlocks that the events of the first run may need.
-  std::deque<std::shared_ptr<const BlockRun>> runs_;
+  BlockRuns stacks_;                    ///< The StackBlocks that the events of the first run may need.
+  std::size_t stacks_size_ = 0;
+  BlockRuns runs_;
   std::size_t runs_size_ = 0;
-  BlockRun open_;  ///< The newest run, which still grows.
+  BlockRun open_;                       ///< The newest run, which still grows.
+  std::vector<std::byte> open_stacks_;  ///< What its `stacks` will be.
 };
 
 }  // namespace farport::router

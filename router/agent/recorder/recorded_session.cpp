@@ -13,18 +13,22 @@ namespace {
 using transport::IoStatus;
 using transport::Task;
 
-constexpr const char* kDoing = "keep the last minutes of";
 constexpr std::size_t kPieceBytes = 16 * 1024;
 
 }  // namespace
 
-RecordedSession::RecordedSession(transport::Loop& loop, Registry& registry, RecentBlocks::Stacks stacks,
-                                 Limit limit)
-    : loop_(loop), registry_(registry), stacks_(stacks), limit_(std::move(limit)), blocks_(0, stacks) {}
+RecordedSession::RecordedSession(transport::Loop& loop, Registry& registry, const char* doing,
+                                 RecentBlocks::Stacks stacks, Limit limit)
+    : loop_(loop),
+      registry_(registry),
+      doing_(doing),
+      stacks_(stacks),
+      limit_(std::move(limit)),
+      blocks_(0, stacks) {}
 
 Task<Result<void>> RecordedSession::begin(Runtime runtime, ipc::CollectTracing wanted) {
   runtime_ = std::move(runtime);
-  auto session = co_await begin_own_session(registry_, runtime_, kDoing, std::move(wanted));
+  auto session = co_await begin_own_session(registry_, runtime_, doing_, std::move(wanted));
   if (!session) co_return tl::unexpected(session.error());
   session_ = std::move(*session);
   runs_ = true;
@@ -40,12 +44,12 @@ Task<Result<void>> RecordedSession::take_all() {
     const transport::Io got = co_await session_->stream->read(piece);
     if (got.status == IoStatus::end) break;
     if (got.status == IoStatus::failed) {
-      taken = fail(kDoing, runtime_.name, session_->stream->error().why);
+      taken = fail(doing_, runtime_.name, session_->stream->error().why);
       break;
     }
     blocks_.set_limit(limit_());
     taken = blocks_.take(std::span(piece).first(got.bytes), RecentBlocks::Clock::now());
-    if (!taken) taken = fail(kDoing, runtime_.name, taken.error().why);
+    if (!taken) taken = fail(doing_, runtime_.name, taken.error().why);
     co_await budget.yield_if_used_up();
   }
   runs_ = false;

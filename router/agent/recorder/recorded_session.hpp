@@ -20,7 +20,9 @@ class RecordedSession {
   /// The memory that the blocks may take now, in bytes.
   using Limit = std::function<std::size_t()>;
 
-  RecordedSession(transport::Loop& loop, Registry& registry, RecentBlocks::Stacks stacks, Limit limit);
+  /// `doing` begins errors: "keep the last minutes of".
+  RecordedSession(transport::Loop& loop, Registry& registry, const char* doing, RecentBlocks::Stacks stacks,
+                  Limit limit);
 
   /// Begins a session. Drops what was kept of the one before. Errors: those of begin_own_session().
   transport::Task<Result<void>> begin(Runtime runtime, ipc::CollectTracing wanted);
@@ -35,6 +37,7 @@ class RecordedSession {
  private:
   transport::Loop& loop_;
   Registry& registry_;
+  const char* doing_;
   RecentBlocks::Stacks stacks_;
   Limit limit_;
   Runtime runtime_;

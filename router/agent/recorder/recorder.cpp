@@ -37,6 +37,25 @@ constexpr int kMaxRunningLooks = 50;
 constexpr int kMaxEndLooks = 10;
 constexpr transport::Milliseconds kWriteLimit{60'000};
 constexpr transport::Milliseconds kGroupLimit{10'000};
+constexpr int kMaxLookups = 16;
+constexpr const char* kNaming = "keep the names of methods of";
+/// A runtime with 30,000 methods takes half a second.
+constexpr transport::Milliseconds kNamingLimit{60'000};
+
+/// The turn to have a runtime name its methods, until it is destroyed.
+class NamingTurn {
+ public:
+  explicit NamingTurn(RuntimeRecorder::Shared& shared) : shared_(shared) { shared_.naming = true; }
+  NamingTurn(const NamingTurn&) = delete;
+  NamingTurn& operator=(const NamingTurn&) = delete;
+  ~NamingTurn() {
+    shared_.naming = false;
+    shared_.named.changed();
+  }
+
+ private:
+  RuntimeRecorder::Shared& shared_;
+};
 
 WatchedProcess watch_process(const Registry& registry, const std::string& runtime_id) {
   const DiagnosticPort* const port = registry.port(runtime_id);
@@ -45,17 +64,17 @@ WatchedProcess watch_process(const Registry& registry, const std::string& runtim
 
 }  // namespace
 
-RuntimeRecorder::RuntimeRecorder(transport::Loop& loop, Registry& registry, const Log& log,
+RuntimeRecorder::RuntimeRecorder(transport::Loop& loop, Registry& registry, const Log& log, Shared& shared,
                                  RecordedSession::Limit limit, Names names, Runtime runtime)
     : loop_(loop),
       registry_(registry),
       log_(log),
+      shared_(shared),
       limit_(std::move(limit)),
       runtime_(std::move(runtime)),
       process_(watch_process(registry, runtime_.id)),
-      events_(loop, registry, Stacks::keep,
-              [this] { return limit_() - std::min(limit_(), methods_.size() + loads_.blocks().size()); }),
-      loads_(loop, registry, Stacks::leave_out, [this] { return limit_() / kLoadsPart; }),
+      events_(loop, registry, "keep the last minutes of", Stacks::keep, [this] { return limit_of_events(); }),
+      loads_(loop, registry, kNaming, Stacks::leave_out, [this] { return limit_() / kLoadsPart; }),
       methods_(0),
       tasks_(loop) {
   tasks_.spawn(repeat(&RuntimeRecorder::record_events));
@@ -64,12 +83,22 @@ RuntimeRecorder::RuntimeRecorder(transport::Loop& loop, Registry& registry, cons
   tasks_.spawn(repeat(&RuntimeRecorder::record_names));
 }
 
+std::size_t RuntimeRecorder::limit_of_events() {
+  // The limit falls as more runtimes are recorded, and names must not take what is left for events.
+  const std::size_t limit = limit_();
+  methods_.set_limit(limit / kMethodsPart);
+  return limit - std::min(limit, methods_.size() + limit / kLoadsPart);
+}
+
 Task<void> RuntimeRecorder::find_group() {
   const DiagnosticPort* const port = registry_.port(runtime_.id);
-  if (port == nullptr) co_return;
+  if (port == nullptr || *shared_.lookups >= kMaxLookups) co_return;
   const auto found = std::make_shared<std::optional<MemoryGroupWatch>>();
-  std::function<void()> find = [found, pid = port->process().pid, start = port->process_start()] {
+  ++*shared_.lookups;
+  std::function<void()> find = [found, lookups = shared_.lookups, pid = port->process().pid,
+                                start = port->process_start()] {
     *found = MemoryGroupWatch::find(pid, start);
+    --*lookups;
   };
   // On a thread of its own: what the process has put in its way may take forever.
   const Result<void> looked = co_await transport::run_detached(loop_, std::move(find), kGroupLimit);
@@ -91,6 +120,7 @@ Task<Result<void>> RuntimeRecorder::record_events() {
 }
 
 Task<Result<void>> RuntimeRecorder::record_names() {
+  all_named_ = false;
   CO_RETURN_IF_ERROR(co_await loads_.begin(runtime_, wanted_loads(runtime_.version)));
   // What is loaded from now on is in one of the two.
   TaskSet naming(loop_);
@@ -101,35 +131,55 @@ Task<Result<void>> RuntimeRecorder::record_names() {
 
 Task<void> RuntimeRecorder::keep_methods() {
   for (;;) {
-    const std::uint64_t drops = loads_.blocks().drops();
-    const Result<void> named = co_await record_methods();
-    if (!named) log_->warn("names of methods may be missing once it has ended: {}", named.error().message());
+    const Result<void> named = co_await record_methods_in_turn();
+    // That of one that has ended is nobody's concern.
+    if (!named && registry_.port(runtime_.id) != nullptr) log_->warn("{}; retrying", named.error().message());
+    const auto wait = named ? kUntilNextMethods : kUntilNextSession;
     do {
-      co_await transport::sleep(loop_, kUntilNextMethods);
-    } while (loads_.blocks().drops() == drops);
+      co_await transport::sleep(loop_, wait);
+    } while (named && loads_.blocks().drops() == named_drops_);
   }
 }
 
+Task<Result<void>> RuntimeRecorder::record_methods_in_turn() {
+  // One runtime at a time, since each costs its runtime some processor and both of them memory.
+  while (shared_.naming) co_await shared_.named.wait();
+  const NamingTurn turn(shared_);
+  auto recorded = co_await record_methods();
+  co_return recorded;
+}
+
 Task<Result<void>> RuntimeRecorder::record_methods() {
-  RecordedSession methods(loop_, registry_, Stacks::leave_out, [this] { return limit_() / kMethodsPart; });
+  RecordedSession methods(loop_, registry_, kNaming, Stacks::leave_out,
+                          [this] { return limit_() / kMethodsPart; });
+  const std::uint64_t drops = loads_.blocks().drops();
   CO_RETURN_IF_ERROR(co_await methods.begin(runtime_, wanted_method_names(runtime_.version)));
   // The names come when the session ends, and may not fit the runtime's buffers before it answers.
   TaskSet stopping(loop_);
   stopping.spawn(methods.stop());
-  CO_RETURN_IF_ERROR(co_await methods.take_all());
-  co_await stopping.idle();
+  const auto taken = co_await with_deadline(loop_, methods.take_all(), kNamingLimit);
+  if (!taken)
+    co_return fail(kNaming, runtime_.name,
+                   fmt::format("it took longer than {} s", kNamingLimit / std::chrono::seconds(1)));
+  if (!*taken) co_return *taken;
   methods_ = methods.blocks();
-  if (methods_.drops() == 0) co_return Result<void>();
-  co_return fail("keep the names of methods of", runtime_.name,
-                 "there are too many for its part of the memory",
-                 "raise recorder.runtime_memory, or give the agent more memory");
+  named_drops_ = drops;
+  all_named_ = methods_.drops() == 0;
+  if (!all_named_)
+    log_->warn(
+        "some methods of {} will have no names once it has ended: there are too many for its part of "
+        "the memory; raise recorder.runtime_memory, or give the agent more memory",
+        runtime_.name);
+  co_return Result<void>();
 }
 
 std::optional<RecentFiles> RuntimeRecorder::files(RecentBlocks::Clock::time_point since) const {
   auto events = events_.blocks().file(since);
   if (!events) return std::nullopt;
-  RecentFiles files{std::move(*events), {}};
-  for (const RecentBlocks* const names : {&loads_.blocks(), &methods_}) {
+  RecentFiles files{std::move(*events), {}, false};
+  files.all_named = all_named_ && loads_.blocks().drops() == named_drops_;
+  // The rundown first: what it names takes no memory of a reader when it comes again.
+  for (const RecentBlocks* const names : {&methods_, &loads_.blocks()}) {
     auto file = names->file({});
     if (file) files.names.push_back(std::move(*file));
   }
@@ -156,12 +206,13 @@ Recorder::Recorder(transport::Loop& loop, Registry& registry, Log log, RecorderS
       ended_(std::move(ended)),
       written_(loop),
       keeping_(loop),
+      shared_(loop),
       kept_(
           loop, registry, log_, std::min(total_ / kMinRuntimeBytes, kMaxRecorded), "the recorder",
           [this, &loop, &registry](const Runtime& runtime) {
             using Names = RuntimeRecorder::Names;
             return std::make_unique<RuntimeRecorder>(
-                loop, registry, log_, [this] { return limit(); },
+                loop, registry, log_, shared_, [this] { return limit(); },
                 ended_ == nullptr ? Names::ask_later : Names::keep, runtime);
           },
           [this](std::unique_ptr<RuntimeRecorder> recorder) {
@@ -211,7 +262,8 @@ Task<void> Recorder::keep_ended(std::unique_ptr<RuntimeRecorder> recorder) {
 }
 
 Task<Result<void>> Recorder::write_ended(std::shared_ptr<Keeping> keeping, std::size_t bytes) {
-  if (unwritten_bytes_ + bytes > total_ / 2)
+  // As much as all runtimes had: they may all have ended at once.
+  if (unwritten_bytes_ + bytes > total_)
     co_return fail("keep the recording in", settings_.directory, "too many have ended at once",
                    "use a faster disk, or give the agent more memory");
   unwritten_bytes_ += bytes;
@@ -234,7 +286,8 @@ Task<Result<void>> Recorder::write_ended(std::shared_ptr<Keeping> keeping, std::
 
 std::size_t Recorder::limit() const {
   const std::uint64_t runtimes = std::max<std::uint64_t>(kept_.all().size(), 1);
-  return std::min(settings_.runtime_bytes, (total_ - unwritten_bytes_) / runtimes);
+  const std::uint64_t share = (total_ - unwritten_bytes_) / runtimes;
+  return std::min(settings_.runtime_bytes, std::max(share, kMinRuntimeBytes));
 }
 
 Task<void> Recorder::end() {

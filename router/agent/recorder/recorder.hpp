@@ -2,6 +2,7 @@
 // looked.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -34,10 +35,20 @@ class RuntimeRecorder {
   /// Whether the names of its methods are kept, too, for when it has ended and can't be asked.
   enum class Names : std::uint8_t { ask_later, keep };
 
+  /// What the recorders of all runtimes share.
+  struct Shared {
+    explicit Shared(transport::Loop& loop) : named(loop) {}
+
+    bool naming = false;         ///< Whether some runtime names all its methods now.
+    transport::Condition named;  ///< Changes when that has ended.
+    /// Threads that look for a control group. They may hang.
+    std::shared_ptr<std::atomic<int>> lookups = std::make_shared<std::atomic<int>>(0);
+  };
+
   /// Begins at once, and tries again after a while if a session fails or ends. `limit` returns the memory
   /// that it may take now, in bytes. All references must outlive it.
-  RuntimeRecorder(transport::Loop& loop, Registry& registry, const Log& log, RecordedSession::Limit limit,
-                  Names names, Runtime runtime);
+  RuntimeRecorder(transport::Loop& loop, Registry& registry, const Log& log, Shared& shared,
+                  RecordedSession::Limit limit, Names names, Runtime runtime);
   RuntimeRecorder(const RuntimeRecorder&) = delete;
   RuntimeRecorder& operator=(const RuntimeRecorder&) = delete;
 
@@ -64,19 +75,24 @@ class RuntimeRecorder {
   transport::Task<void> repeat(Record record);
   transport::Task<Result<void>> record_events();
   transport::Task<Result<void>> record_names();
+  [[nodiscard]] std::size_t limit_of_events();
   transport::Task<void> keep_methods();
+  transport::Task<Result<void>> record_methods_in_turn();
   transport::Task<Result<void>> record_methods();
 
   transport::Loop& loop_;
   Registry& registry_;
   const Log& log_;
+  Shared& shared_;
   RecordedSession::Limit limit_;
   Runtime runtime_;
   WatchedProcess process_;
   std::optional<MemoryGroupWatch> group_;
   RecordedSession events_;
-  RecordedSession loads_;  ///< Of methods, since before methods_ was made.
-  RecentBlocks methods_;   ///< All methods at some time, as the runtime has told them.
+  RecordedSession loads_;          ///< Of methods, since before methods_ was made.
+  RecentBlocks methods_;           ///< All methods at some time, as the runtime has told them.
+  std::uint64_t named_drops_ = 0;  ///< The drops of loads_ before methods_ was made.
+  bool all_named_ = false;  ///< Whether methods_ is whole and has come since the session of loads_ began.
   transport::TaskSet tasks_;
 };
 
@@ -132,10 +148,11 @@ class Recorder {
   std::shared_ptr<const EndedRuntimes> ended_;  ///< Null if they are not kept.
   bool writing_ = false;                        ///< Into the directory.
   transport::Condition written_;                ///< Changes when that has ended.
-  std::size_t unwritten_bytes_ = 0;             ///< The memory of what waits for it, at most half of total_.
+  std::size_t unwritten_bytes_ = 0;             ///< The memory of what waits for it, at most total_.
   std::uint64_t ended_kept_ = 0;
   std::uint64_t ended_lost_ = 0;
   transport::TaskSet keeping_;
+  RuntimeRecorder::Shared shared_;
   PerRuntime<RuntimeRecorder> kept_;
 };
 

@@ -148,9 +148,9 @@ TEST_CASE("a third stream has numbers of its own again", "[nettrace]") {
 TEST_CASE("events of a kind of their own can be added", "[nettrace]") {
   StreamJoin joined;
   Bytes all = joined.take(first_stream()).value();
-  // More than go into one block.
-  const std::vector<Bytes> payloads(200, Bytes(1000, std::byte{7}));
-  append(all, joined.add_events({"Added", 12, 1, 4, 8}, payloads));
+  REQUIRE(joined.add_kind({"Added", 12, 1, 4, 8}));
+  for (int blocks = 0; blocks < 2; ++blocks)
+    append(all, joined.add_events(std::vector<Bytes>(100, Bytes(1000, std::byte{7}))));
   joined.next_stream();
   append(all, joined.take(second_stream().bytes()).value());
   append(all, joined.end());
@@ -178,6 +178,12 @@ TEST_CASE("what can't be joined is refused", "[nettrace]") {
     const auto taken = joined.take(TraceWriter(4).object("Trace", other, 4).bytes());
     REQUIRE(!taken);
     CHECK(taken.error().message().find("process") != std::string::npos);
+  }
+  SECTION("a kind behind the highest number") {
+    TraceWriter second = TraceWriter::begun(4);
+    second.block(BlockKind::metadata, definition(0x7FFF'FFFF - 8, "Names"));
+    REQUIRE(joined.take(second.bytes()));
+    CHECK(!joined.add_kind({"Added", 12, 1, 4, 8}));
   }
   SECTION("a kind with the highest number") {
     TraceWriter second = TraceWriter::begun(4);

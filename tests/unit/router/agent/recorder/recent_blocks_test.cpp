@@ -185,6 +185,16 @@ TEST_CASE("where stacks are left out, they take no memory", "[recorder]") {
   CHECK(blocks.drops() == 0);
 }
 
+TEST_CASE("a beginning without an end takes no memory", "[recorder]") {
+  RecentBlocks begun(64 * 1024);
+  TraceWriter writer = TraceWriter::begun(4);
+  for (int objects = 0; objects < 10; ++objects) writer.object("Trace", test::trace_object(), 4);
+  const auto taken = begun.take(writer.bytes(), kStart);
+  REQUIRE(!taken);
+  CHECK(taken.error().message().find("first block") != std::string::npos);
+  CHECK(begun.size() < 1024);
+}
+
 TEST_CASE("a stream that can't be kept is refused, and what was kept stays", "[recorder]") {
   Stream stream;
   RecentBlocks blocks(64 * 1024);
