@@ -355,7 +355,9 @@ class OnACluster(Recordings, Case):
 
         def crashes():
             done = ask("crashes", "localhost:19000", "--json")
-            return {each["runtime"]["container"]["pod"]: each for each in json.loads(self.assert_ok(done).stdout)}
+            # The node has others, too, which end as tests do.
+            return {each["runtime"]["container"]["pod"]: each for each in json.loads(self.assert_ok(done).stdout)
+                    if each["runtime"]["name"] == "watched"}
 
         wanted = {"growing", "throwing", "deleted", *(["killed"] if self.cluster.script else [])}
         found = wait.until(lambda: crashes() if set(crashes()) >= wanted else None, lambda: str(crashes()), 60)

@@ -65,7 +65,7 @@ std::string crash_argument(const std::string& id) {
 /// Whether a recording has the names of methods. Where the agent is busy, it may have them later.
 enum class HasNames : std::uint8_t { no, yes, busy };
 
-const char* text_of(HasNames names) {
+const char* word_for(HasNames names) {
   switch (names) {
     case HasNames::yes:
       return "yes";
@@ -82,7 +82,7 @@ void begin_recording(Response& response, const std::string& seconds, HasNames na
   response.send_head(http_status::kOk,
                      {{"content-type", "application/octet-stream"},
                       {"farport-recent-seconds", seconds},
-                      {"farport-recent-names", text_of(names)}},
+                      {"farport-recent-names", word_for(names)}},
                      true);
 }
 
