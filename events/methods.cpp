@@ -53,8 +53,7 @@ std::string ModuleTable::name(std::uint64_t module) const {
 namespace {
 
 // Event ids in ClrEtwAll.man. Rundown events have the same layout as the original ones.
-constexpr std::uint32_t kMethodLoadVerbose = 143;  // In a rundown: MethodDCStartVerbose.
-constexpr std::uint32_t kRundownMethodEnd = 144;   // MethodDCEndVerbose.
+constexpr std::uint32_t kRundownMethodEnd = 144;  // MethodDCEndVerbose.
 /// Cost of a map node without the text.
 constexpr std::size_t kEntryBytes = 160;
 constexpr std::size_t kMaxAddresses = std::size_t{1} << 17;

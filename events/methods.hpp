@@ -52,6 +52,9 @@ class CodeAddresses {
   std::set<std::uint64_t> addresses_;
 };
 
+/// The id of MethodLoadVerbose in ClrEtwAll.man; in a rundown, that of MethodDCStartVerbose.
+inline constexpr std::uint32_t kMethodLoadVerbose = 143;
+
 /// Whether an event says where a method's code is, and its name: while the runtime compiles it, or in a
 /// rundown.
 [[nodiscard]] bool tells_of_method(const nettrace::Definition& definition);

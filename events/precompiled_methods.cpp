@@ -4,7 +4,6 @@
 #include <span>
 #include <utility>
 
-#include "events/methods.hpp"
 #include "nettrace/cursor.hpp"
 
 namespace farport::events {

@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "events/methods.hpp"
 #include "events/providers.hpp"
 #include "nettrace/event.hpp"
 #include "nettrace/stream_join.hpp"
@@ -19,12 +20,12 @@ class PrecompiledMethods final : public nettrace::Handler {
  public:
   void on_event(const nettrace::Event& event) override;
 
-  /// Takes some of them, in all those that the recording does not name anyway, each as the payload of a
-  /// kMethodLoad. Empty if there are no more.
+  /// Takes the next of those that the recording does not name anyway, each as the payload of a kMethodLoad.
+  /// Empty if there are no more.
   [[nodiscard]] std::vector<std::vector<std::byte>> take_loads();
   /// MethodLoadVerbose_V2, which tells where code begins and ends.
-  static constexpr nettrace::EventKind kMethodLoad{kRuntimeProvider, 143, 2, kInformationalLevel,
-                                                   kLoaderKeyword};
+  static constexpr nettrace::EventKind kMethodLoad{kRuntimeProvider, kMethodLoadVerbose, 2,
+                                                   kInformationalLevel, kLoaderKeyword};
 
   /// The most memory that they take, some 15,000 of them. Others have no names.
   static constexpr std::size_t kMaxBytes = std::size_t{4} << 20;
@@ -32,8 +33,8 @@ class PrecompiledMethods final : public nettrace::Handler {
  private:
   struct Method {
     std::uint64_t id = 0;
-    std::vector<std::byte>
-        names;  ///< Namespace, name and signature as they came; none if it is named anyway.
+    /// Namespace, name and signature as they came; none if the recording names it anyway.
+    std::vector<std::byte> names;
   };
   [[nodiscard]] Method* method_at(std::uint64_t begin, std::size_t bytes);
   void add_first_use(const nettrace::Event& event);

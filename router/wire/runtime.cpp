@@ -344,8 +344,7 @@ std::string without_port(std::string_view address) {
 std::vector<std::string> places_of(const Runtime& runtime) {
   const Container& container = runtime.container;
   std::vector<std::string> places{container.pod};
-  if (!container.name.empty())
-    places.push_back(container.pod.empty() ? container.name : container.pod + "/" + container.name);
+  if (!container.name.empty()) places.push_back(container.text());
   places.push_back(runtime.host);
   std::erase(places, std::string());
   return places;

@@ -167,7 +167,8 @@ class RecentRequests {
     std::vector<NextPiece> all;  ///< The same, and those with names.
   };
   /// Sends the recording with names, or else alone.
-  Handled send_recordings(Response& response, Sources sources, std::string seconds, AuditEntry& entry);
+  transport::Task<void> send_recordings(Response& response, Sources sources, std::string seconds,
+                                        AuditEntry& entry);
   /// Sets `begun` once the answer has begun. Errors: no reader, or one that fails. All references must
   /// outlive the task.
   transport::Task<Result<void>> send_joined(Response& response, std::vector<NextPiece> recordings,

@@ -62,27 +62,13 @@ std::string crash_argument(const std::string& id) {
   return text_of(json{{"crash", id}});
 }
 
-/// Whether a recording has the names of methods. Where the agent is busy, it may have them later.
-enum class HasNames : std::uint8_t { no, yes, busy };
-
-const char* word_for(HasNames names) {
-  switch (names) {
-    case HasNames::yes:
-      return "yes";
-    case HasNames::busy:
-      return "busy";
-    case HasNames::no:
-      break;
-  }
-  return "no";
-}
-
 /// A function of its own: GCC 12 destroys the elements of an initializer list twice in a coroutine.
-void begin_recording(Response& response, const std::string& seconds, HasNames names) {
+/// `names`: whether the recording has those of methods: "yes", "no", or "busy" if it may have them later.
+void begin_recording(Response& response, const std::string& seconds, const char* names) {
   response.send_head(http_status::kOk,
                      {{"content-type", "application/octet-stream"},
                       {"farport-recent-seconds", seconds},
-                      {"farport-recent-names", word_for(names)}},
+                      {"farport-recent-names", names}},
                      true);
 }
 
@@ -228,8 +214,8 @@ Handled RecentRequests::send(Response& response, Route route, RuntimePtr runtime
   sources.alone = pieces_of(files->events);
   sources.all.push_back(pieces_of(std::move(files->events)));
   for (RecentFile& names : files->names) sources.all.push_back(pieces_of(std::move(names)));
-  auto refused = co_await send_recordings(response, std::move(sources), std::to_string(reaches), entry);
-  co_return refused;
+  co_await send_recordings(response, std::move(sources), std::to_string(reaches), entry);
+  co_return std::nullopt;
 }
 
 Task<Result<void>> RecentRequests::send_joined(Response& response, std::vector<NextPiece> recordings,
@@ -245,7 +231,7 @@ Task<Result<void>> RecentRequests::send_joined(Response& response, std::vector<N
   AnswerFrom from{[&recordings](Reading& reading) { return feed_recordings(reading, recordings); }, [] {}};
   AnswerTo to{response.stream(), [&] {
                 begun = true;
-                begin_recording(response, seconds, HasNames::yes);
+                begin_recording(response, seconds, "yes");
               }};
   to.sent = &entry.to_tool;
   auto sent = co_await answer_through_reader(loop_, *readers_.process, std::move(wanted), std::move(from),
@@ -253,14 +239,14 @@ Task<Result<void>> RecentRequests::send_joined(Response& response, std::vector<N
   co_return sent;
 }
 
-Handled RecentRequests::send_recordings(Response& response, Sources sources, std::string seconds,
-                                        AuditEntry& entry) {
+Task<void> RecentRequests::send_recordings(Response& response, Sources sources, std::string seconds,
+                                           AuditEntry& entry) {
   Result<void> sent;
   bool begun = false;
-  HasNames names = HasNames::no;
+  const char* names = "no";
   if (sources.all.size() > 1) {
     sent = co_await send_joined(response, std::move(sources.all), seconds, entry, begun);
-    if (!sent) names = HasNames::busy;
+    if (!sent) names = "busy";
   }
   if (!begun) {
     // Better without names than not at all.
@@ -270,7 +256,6 @@ Handled RecentRequests::send_recordings(Response& response, Sources sources, std
     sent = co_await send_all(std::move(sources.alone), response.stream(), entry.to_tool);
   }
   note_outcome(sent, response, entry);
-  co_return std::nullopt;
 }
 
 Handled RecentRequests::list_ended(Response& response, const Caller& caller) {
@@ -320,8 +305,8 @@ Handled RecentRequests::send_ended(Response& response, EndedRuntime ended, Audit
   Sources sources;
   sources.alone = pieces_of(loop_, files.front());
   for (const auto& file : files) sources.all.push_back(pieces_of(loop_, file));
-  auto refused = co_await send_recordings(response, std::move(sources), std::to_string(ended.seconds), entry);
-  co_return refused;
+  co_await send_recordings(response, std::move(sources), std::to_string(ended.seconds), entry);
+  co_return std::nullopt;
 }
 
 }  // namespace farport::router

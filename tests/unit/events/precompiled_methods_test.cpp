@@ -18,6 +18,14 @@ SampleEvent first_use(std::uint64_t begin, std::string_view name) {
   return made;
 }
 
+/// A method that the recording names anyway.
+SampleEvent named(std::string provider, std::uint32_t id, std::uint64_t begin) {
+  SampleEvent made(std::move(provider), id);
+  made.payload.u64(1).u64(9).u64(begin).u32(0x10).u32(0).u32(0);
+  made.payload.utf16("Orders.Pricing").utf16("Named").utf16("()");
+  return made;
+}
+
 /// What a reader of the recording finds.
 MethodTable table_of(PrecompiledMethods& methods) {
   MethodTable table;
@@ -38,17 +46,7 @@ TEST_CASE("code that was compiled ahead of time lasts up to the next code", "[ev
   PrecompiledMethods methods;
   methods.on_event(first_use(0x3000, "Third").event());
   methods.on_event(first_use(0x1000, "First").event());
-  SampleEvent named(kRundownProvider, 144);
-  named.payload.u64(1)
-      .u64(9)
-      .u64(0x2000)
-      .u32(0x10)
-      .u32(0)
-      .u32(0)
-      .utf16("Orders.Pricing")
-      .utf16("Second")
-      .utf16("()");
-  methods.on_event(named.event());
+  methods.on_event(named(kRundownProvider, 144, 0x2000).event());
   methods.on_event(first_use(0, "Nowhere").event());
   const MethodTable table = table_of(methods);
   CHECK(table.name_of(0xFFF) == "0xfff");
@@ -62,22 +60,13 @@ TEST_CASE("code that was compiled ahead of time lasts up to the next code", "[ev
 
 TEST_CASE("what the recording names anyway is not named again", "[events]") {
   PrecompiledMethods methods;
-  SampleEvent named(kRuntimeProvider, 143);
-  named.payload.u64(1)
-      .u64(9)
-      .u64(0x1000)
-      .u32(0x10)
-      .u32(0)
-      .u32(0)
-      .utf16("Orders.Pricing")
-      .utf16("First")
-      .utf16("()");
+  SampleEvent load = named(kRuntimeProvider, 143, 0x1000);
   SECTION("whichever comes first") {
     methods.on_event(first_use(0x1000, "First").event());
-    methods.on_event(named.event());
+    methods.on_event(load.event());
   }
   SECTION("") {
-    methods.on_event(named.event());
+    methods.on_event(load.event());
     methods.on_event(first_use(0x1000, "First").event());
   }
   CHECK(methods.take_loads().empty());
