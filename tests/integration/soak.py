@@ -211,7 +211,7 @@ def soak_for(seconds, seed):
             # Last what says most: not everybody keeps more of it.
             for said in (soak.agent.process.output(), soak.mirror.process.output()):
                 print(said[-SAID_AT_END:], file=sys.stderr)
-            print(lab.sanitizer_reports(), *tally.failures[:20], sep="\n", file=sys.stderr)
+            print(*lab.sanitizer_reports().values(), *tally.failures[:20], sep="\n", file=sys.stderr)
             return False
         soak.mirror.stop()
         soak.agent.stop()

@@ -39,7 +39,7 @@ class Case(unittest.TestCase):
     def _check_what_is_left(cls):
         reports = cls.lab.sanitizer_reports()
         if reports:
-            raise AssertionError(reports)
+            raise AssertionError("".join(reports.values()))
         wait.until(lambda: not cls.lab.near.processes(),
                    lambda: f"nothing is left of {cls.lab.near.processes()} on the near host\n{cls.lab.logs()}", 3)
 
@@ -63,15 +63,23 @@ class Case(unittest.TestCase):
     def run(self, result=None):
         before = len(result.failures) + len(result.errors)
         first = len(self.lab.started)
+        # One program's defect makes one test red, not those after it.
+        self._known_reports = self.lab.sanitizer_reports()
         outcome = super().run(result)
         if len(result.failures) + len(result.errors) > before:
+            # First, since whoever shows this may cut it.
+            print(self.new_reports(), file=sys.stderr)
             shared = [process for process in self.lab.started[:first] if process.running()]
             for process in shared + self.lab.started[first:]:
                 print(process.output(), file=sys.stderr)
         return outcome
 
+    def new_reports(self):
+        """The sanitizers' reports since this test began."""
+        return "".join(self.lab.sanitizer_reports(but=self._known_reports).values())
+
     def tearDown(self):
-        self.assertEqual(self.lab.sanitizer_reports(), "")
+        self.assertEqual(self.new_reports(), "")
 
     def assert_ok(self, finished):
         """That a program ended with success."""
