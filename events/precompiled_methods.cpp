@@ -1,13 +1,15 @@
 #include "events/precompiled_methods.hpp"
 
 #include <algorithm>
-#include <span>
 #include <utility>
 
+#include "nettrace/append.hpp"
 #include "nettrace/cursor.hpp"
 
 namespace farport::events {
 namespace {
+
+using nettrace::append;
 
 constexpr std::uint32_t kEntryPoint = 159;  // R2RGetEntryPoint
 /// Cost of a map node without its bytes.
@@ -19,12 +21,6 @@ constexpr std::uint64_t kMaxCode = std::uint64_t{16} << 10;
 constexpr std::size_t kTakenBytes = 100 * 1024;
 /// The flag of compiled code: readers take others for what has no code.
 constexpr std::uint32_t kJitted = 8;
-
-template <typename Number>
-void append(std::vector<std::byte>& to, Number number) {
-  const auto bytes = std::as_bytes(std::span(&number, 1));
-  to.insert(to.end(), bytes.begin(), bytes.end());
-}
 
 }  // namespace
 
@@ -83,7 +79,7 @@ std::vector<std::vector<std::byte>> PrecompiledMethods::take_loads() {
     append(load, static_cast<std::uint32_t>(std::min(up_to_next, kMaxCode)));
     append(load, std::uint32_t{0});  // Its token, neither.
     append(load, kJitted);
-    load.insert(load.end(), method.names.begin(), method.names.end());
+    append(load, method.names);
     append(load, std::uint16_t{0});  // Which runtime of the process.
     append(load, std::uint64_t{0});  // Which compilation.
     bytes += load.size();

@@ -2,6 +2,8 @@
 
 #include <span>
 
+#include "nettrace/append.hpp"
+
 namespace farport::nettrace {
 namespace {
 
@@ -98,10 +100,10 @@ void EventRows::read_whole() {
 }
 
 EventRowWriter::EventRowWriter(std::uint64_t first, std::uint64_t last) {
-  number(kMinHeaderBytes);
-  number(std::uint16_t{kHeaderCompression});
-  number(first);
-  number(last);
+  append(content_, kMinHeaderBytes);
+  append(content_, std::uint16_t{kHeaderCompression});
+  append(content_, first);
+  append(content_, last);
 }
 
 void EventRowWriter::add(const EventHeader& header, BytesView payload) {
@@ -111,7 +113,7 @@ void EventRowWriter::add(const EventHeader& header, BytesView payload) {
   if (header.activity_id != last_.activity_id) present |= flags::kActivityOrLabels;
   if (header.related_activity_id != last_.related_activity_id) present |= flags::kRelatedActivity;
   if (header.sorted) present |= flags::kSorted;
-  number(static_cast<std::uint8_t>(present));
+  append(content_, static_cast<std::uint8_t>(present));
   variable(header.definition_id);
   // The reader adds one for an event.
   const std::uint32_t implied = header.definition_id != 0 ? 1 : 0;
@@ -124,14 +126,8 @@ void EventRowWriter::add(const EventHeader& header, BytesView payload) {
   if ((present & flags::kActivityOrLabels) != 0) guid(header.activity_id);
   if ((present & flags::kRelatedActivity) != 0) guid(header.related_activity_id);
   variable(payload.size());
-  content_.insert(content_.end(), payload.begin(), payload.end());
+  append(content_, payload);
   last_ = header;
-}
-
-template <typename Number>
-void EventRowWriter::number(Number value) {
-  const BytesView bytes = std::as_bytes(std::span(&value, 1));
-  content_.insert(content_.end(), bytes.begin(), bytes.end());
 }
 
 void EventRowWriter::variable(std::uint64_t value) {
@@ -140,7 +136,7 @@ void EventRowWriter::variable(std::uint64_t value) {
 }
 
 void EventRowWriter::guid(const Guid& value) {
-  content_.insert(content_.end(), value.bytes.begin(), value.bytes.end());
+  append(content_, std::as_bytes(std::span(value.bytes)));
 }
 
 }  // namespace farport::nettrace

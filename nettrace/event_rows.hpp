@@ -78,8 +78,6 @@ class EventRowWriter {
   [[nodiscard]] const std::vector<std::byte>& content() const { return content_; }
 
  private:
-  template <typename Number>
-  void number(Number value);
   void variable(std::uint64_t value);
   void guid(const Guid& value);
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "nettrace/append.hpp"
 #include "nettrace/cursor.hpp"
 
 namespace farport::nettrace {
@@ -171,21 +172,16 @@ std::size_t padding_at(std::uint64_t offset) {
 }  // namespace
 
 void append_block(std::vector<std::byte>& to, BlockKind kind, BytesView content, std::uint64_t offset) {
-  const auto append = [&to](BytesView bytes) { to.insert(to.end(), bytes.begin(), bytes.end()); };
-  const auto append_number = [&append](std::size_t value) {
-    const auto number = static_cast<std::uint32_t>(value);
-    append(std::as_bytes(std::span(&number, 1)));
-  };
   const std::string_view name = std::ranges::find(kObjects, kind, &NamedKind::kind)->name;
-  append(std::array{kBeginObject, kBeginObject, kNull});
-  append_number(kBlockVersion);
-  append_number(kBlockVersion);
-  append_number(name.size());
-  append(std::as_bytes(std::span(name)));
+  append(to, std::array{kBeginObject, kBeginObject, kNull});
+  append(to, kBlockVersion);
+  append(to, kBlockVersion);
+  append(to, static_cast<std::uint32_t>(name.size()));
+  append(to, std::as_bytes(std::span(name)));
   to.push_back(kEndObject);
-  append_number(content.size());
+  append(to, static_cast<std::uint32_t>(content.size()));
   to.resize(to.size() + padding_at(offset + to.size()));
-  append(content);
+  append(to, content);
   to.push_back(kEndObject);
 }
 

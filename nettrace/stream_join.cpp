@@ -1,8 +1,9 @@
 #include "nettrace/stream_join.hpp"
 
 #include <algorithm>
-#include <span>
 #include <utility>
+
+#include "nettrace/append.hpp"
 
 namespace farport::nettrace {
 namespace {
@@ -10,18 +11,9 @@ namespace {
 /// The highest number of a kind of events: the bit above it has a meaning of its own in some headers.
 constexpr std::uint64_t kMaxDefinition = INT32_MAX;
 
-void append(std::vector<std::byte>& to, BytesView bytes) {
-  to.insert(to.end(), bytes.begin(), bytes.end());
-}
-
-template <typename Number>
-BytesView bytes_of(const Number& number) {
-  return std::as_bytes(std::span(&number, 1));
-}
-
 void append_utf16(std::vector<std::byte>& to, std::string_view ascii) {
-  for (const char letter : ascii) append(to, bytes_of(static_cast<char16_t>(letter)));
-  append(to, bytes_of(u'\0'));
+  for (const char letter : ascii) append(to, static_cast<char16_t>(letter));
+  append(to, u'\0');
 }
 
 Cursor content_of(const Frame& frame, BytesView bytes, std::uint64_t offset) {
@@ -57,14 +49,14 @@ Result<void> StreamJoin::add_kind(const EventKind& kind) {
   added_.capture_thread = added_.thread = ++last_thread_;
   added_.timestamp = trace_ ? static_cast<std::uint64_t>(trace_->sync_ticks) : 0;
   std::vector<std::byte> definition;
-  append(definition, bytes_of(++last_definition_));
+  append(definition, ++last_definition_);
   append_utf16(definition, kind.provider);
-  append(definition, bytes_of(kind.event_id));
+  append(definition, kind.event_id);
   append_utf16(definition, {});  // Its name.
-  append(definition, bytes_of(kind.keywords));
-  append(definition, bytes_of(kind.version));
-  append(definition, bytes_of(kind.level));
-  append(definition, bytes_of(std::uint32_t{0}));  // The number of fields.
+  append(definition, kind.keywords);
+  append(definition, kind.version);
+  append(definition, kind.level);
+  append(definition, std::uint32_t{0});  // The number of fields.
   EventRowWriter kinds(added_.timestamp, added_.timestamp);
   kinds.add(added_, definition);
   add_sequence_point(added_.timestamp);
@@ -177,7 +169,7 @@ Result<void> StreamJoin::add_renumbered(BlockKind kind, EventRows rows) {
     Cursor in(rows.payload(), rows.payload_offset());
     ASSIGN_OR_RETURN(const auto number, renumbered(in.u32(), rows));
     std::vector<std::byte> definition;
-    append(definition, bytes_of(number));
+    append(definition, number);
     append(definition, in.take_rest());
     RETURN_IF_ERROR(in.outcome());
     into.add(header, definition);
@@ -203,8 +195,8 @@ void StreamJoin::add_block(BlockKind kind, BytesView content) {
 
 void StreamJoin::add_sequence_point(std::uint64_t time) {
   std::vector<std::byte> content;
-  append(content, bytes_of(time));
-  append(content, bytes_of(std::uint32_t{0}));
+  append(content, time);
+  append(content, std::uint32_t{0});
   add_block(BlockKind::sequence_point, content);
 }
 

@@ -85,7 +85,7 @@ Result<void> make_file(const Form& form, const std::string& process, router::Rea
                        router::ReaderOutput& to) {
   if (form.write == nullptr)
     return router::join_recordings(from, to, [&to](const auto& bytes) -> Result<void> {
-      to.write_lines({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+      to.write_lines(bytes);
       return {};
     });
   timeline::TimelineReader events;
@@ -181,14 +181,13 @@ Task<void> RecentTransfer::feed(router::Reading& reading, router::ResumableReque
   // What fails here fails again where the answer is read.
   std::ignore = co_await reading.write_part({});
   const std::string_view names = from.head().field("farport-recent-names");
-  if (names == "yes") {
-    all_has_come_ = true;
-  } else if (settings_.crash.empty()) {
+  const bool are_joined = names == "yes";
+  if (!are_joined && settings_.crash.empty()) {
     all_has_come_ = true;
     const auto named = co_await first_of(feed_names(reading, runtime), stop.wait());
     if (!named) nameless_ = "interrupted";
     if (named && !*named) nameless_ = named->error().message();
-  } else {
+  } else if (!are_joined) {
     nameless_ = names == "busy" ? "the agent can't add them now, and its log says why; try again in a while"
                                 : "the agent has not kept them";
   }

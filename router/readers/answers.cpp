@@ -254,7 +254,7 @@ Result<void> make_answer(const ReadingRequest& wanted, ReaderInput& from, Reader
   }
   if (wanted.kind == ReadingRequest::Kind::joined)
     return join_recordings(from, to, [&to](nettrace::BytesView bytes) -> Result<void> {
-      to.write_lines({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+      to.write_lines(bytes);
       return {};
     });
   const auto formatter = event_formatter(wanted);

@@ -76,6 +76,10 @@ class ReaderOutput {
   void write_lines(std::string_view lines) {
     if (!lines.empty()) write(ReaderFrame::lines, lines);
   }
+  /// The same for an answer that is no text.
+  void write_lines(std::span<const std::byte> bytes) {
+    write_lines(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  }
 
  private:
   int to_;

@@ -75,10 +75,15 @@ std::uint64_t size_of(RecentFile file) {
   }
 }
 
-/// Writes a file, which is removed again unless it is kept.
+/// Begins a file, which is removed again unless it is kept.
+Result<std::unique_ptr<OutputFile>> create_file(const std::string& path) {
+  return OutputFile::create("the recording", path, OutputFile::Existing::refuse,
+                            OutputFile::Named::from_start);
+}
+
+/// Writes a whole one.
 Result<std::unique_ptr<OutputFile>> write_recording(const std::string& path, RecentFile file) {
-  ASSIGN_OR_RETURN(auto to, OutputFile::create("the recording", path, OutputFile::Existing::refuse,
-                                               OutputFile::Named::from_start));
+  ASSIGN_OR_RETURN(auto to, create_file(path));
   for (;;) {
     const std::vector<std::byte> piece = file.next();
     if (piece.empty()) return to;
@@ -122,9 +127,7 @@ Result<void> EndedRuntimes::write(const EndedRuntime& ended, const RecentFiles& 
     written.push_back(std::move(names));
   }
   // What has no description is not listed, so it is the last one.
-  ASSIGN_OR_RETURN(
-      auto about, OutputFile::create("the recording", path_of(ended.id, kAbout), OutputFile::Existing::refuse,
-                                     OutputFile::Named::from_start));
+  ASSIGN_OR_RETURN(auto about, create_file(path_of(ended.id, kAbout)));
   const std::string text = to_json(ended);
   RETURN_IF_ERROR(about->append(std::as_bytes(std::span(text))));
   written.push_back(std::move(about));

@@ -3,15 +3,17 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
-#include <span>
 #include <tuple>
 #include <utility>
 
 #include <zstd.h>
 
+#include "nettrace/append.hpp"
+
 namespace farport::router {
 namespace {
 
+using nettrace::append;
 using nettrace::BlockKind;
 using nettrace::BytesView;
 
@@ -26,15 +28,10 @@ constexpr std::size_t kMaxPart = 4;
 constexpr std::size_t kMaxPreamble = 256;
 constexpr int kCompressionLevel = 3;
 
-void append(std::vector<std::byte>& to, BytesView bytes) {
-  to.insert(to.end(), bytes.begin(), bytes.end());
-}
-
 /// Appends a block's content, behind its kind and its size.
 void keep_block(std::vector<std::byte>& to, const nettrace::Frame& frame, BytesView bytes) {
-  const auto size = static_cast<std::uint32_t>(frame.content_size);
   to.push_back(static_cast<std::byte>(frame.kind));
-  append(to, std::as_bytes(std::span(&size, 1)));
+  append(to, static_cast<std::uint32_t>(frame.content_size));
   append(to, bytes.subspan(frame.content_begin, frame.content_size));
 }
 

@@ -42,21 +42,6 @@ constexpr const char* kNaming = "keep the names of methods of";
 /// A runtime with 30,000 methods takes half a second, and the others wait for their turn.
 constexpr transport::Milliseconds kNamingLimit{10'000};
 
-/// The turn to have a runtime name its methods, until it is destroyed.
-class NamingTurn {
- public:
-  explicit NamingTurn(RuntimeRecorder::Shared& shared) : shared_(shared) { shared_.naming = true; }
-  NamingTurn(const NamingTurn&) = delete;
-  NamingTurn& operator=(const NamingTurn&) = delete;
-  ~NamingTurn() {
-    shared_.naming = false;
-    shared_.named.changed();
-  }
-
- private:
-  RuntimeRecorder::Shared& shared_;
-};
-
 WatchedProcess watch_process(const Registry& registry, const std::string& runtime_id) {
   const DiagnosticPort* const port = registry.port(runtime_id);
   return port == nullptr ? WatchedProcess(0, 0) : WatchedProcess(port->process().pid, port->process_start());
@@ -143,8 +128,7 @@ Task<void> RuntimeRecorder::keep_methods() {
 
 Task<Result<void>> RuntimeRecorder::record_methods_in_turn() {
   // One runtime at a time, since each costs its runtime some processor and both of them memory.
-  while (shared_.naming) co_await shared_.named.wait();
-  const NamingTurn turn(shared_);
+  const auto turn = co_await shared_.naming.take();
   auto recorded = co_await record_methods();
   co_return recorded;
 }
@@ -204,7 +188,7 @@ Recorder::Recorder(transport::Loop& loop, Registry& registry, Log log, RecorderS
       settings_(std::move(settings)),
       total_(std::max(memory_for_helpers(), kMinRuntimeBytes)),
       ended_(std::move(ended)),
-      written_(loop),
+      writing_(loop, 1),
       keeping_(loop),
       shared_(loop),
       kept_(
@@ -268,14 +252,11 @@ Task<Result<void>> Recorder::write_ended(std::shared_ptr<Keeping> keeping, std::
                    "use a faster disk, or give the agent more memory");
   unwritten_bytes_ += bytes;
   // One at a time: each looks for room first.
-  while (writing_) co_await written_.wait();
-  writing_ = true;
+  const auto turn = co_await writing_.take();
   std::function<void()> work = [directory = ended_, keeping] {
     keeping->kept = directory->keep(keeping->about, *keeping->files, keeping->removed);
   };
   const Result<void> ran = co_await transport::run_detached(loop_, std::move(work), kWriteLimit);
-  writing_ = false;
-  written_.changed();
   unwritten_bytes_ -= bytes;
   // The work may still be using it if it did not end in time.
   if (!ran) co_return ran;

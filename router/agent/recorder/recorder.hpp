@@ -18,7 +18,7 @@
 #include "router/agent/runtimes/own_session.hpp"
 #include "router/agent/runtimes/registry.hpp"
 #include "router/wire/runtime.hpp"
-#include "transport/event.hpp"
+#include "transport/semaphore.hpp"
 #include "transport/task_set.hpp"
 
 namespace farport::router {
@@ -37,10 +37,9 @@ class RuntimeRecorder {
 
   /// What the recorders of all runtimes share.
   struct Shared {
-    explicit Shared(transport::Loop& loop) : named(loop) {}
+    explicit Shared(transport::Loop& loop) : naming(loop, 1) {}
 
-    bool naming = false;         ///< Whether some runtime names all its methods now.
-    transport::Condition named;  ///< Changes when that has ended.
+    transport::Semaphore naming;  ///< For one runtime at a time to name all its methods.
     /// Threads that look for a control group. They may hang.
     std::shared_ptr<std::atomic<int>> lookups = std::make_shared<std::atomic<int>>(0);
   };
@@ -146,8 +145,7 @@ class Recorder {
   RecorderSettings settings_;
   std::uint64_t total_;                         ///< For all runtimes, in bytes.
   std::shared_ptr<const EndedRuntimes> ended_;  ///< Null if they are not kept.
-  bool writing_ = false;                        ///< Into the directory.
-  transport::Condition written_;                ///< Changes when that has ended.
+  transport::Semaphore writing_;                ///< For one at a time to write into the directory.
   std::size_t unwritten_bytes_ = 0;             ///< The memory of what waits for it, at most total_.
   std::uint64_t ended_kept_ = 0;
   std::uint64_t ended_lost_ = 0;
