@@ -41,6 +41,9 @@ elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
   target_link_options(farport_options INTERFACE -static-libstdc++ -static-libgcc -Wl,--gc-sections)
 endif()
 
+# Otherwise JSON becomes whatever a function takes: an enumeration, a number, and ends the program where it is none.
+add_compile_definitions(JSON_USE_IMPLICIT_CONVERSIONS=0)
+
 if(FARPORT_COVERAGE)
   # Threads count too.
   target_compile_options(farport_options INTERFACE --coverage -fprofile-update=atomic)

@@ -24,7 +24,7 @@ DiscoveryReport example() {
 std::vector<std::string> summaries(const std::string& text) {
   std::vector<std::string> all;
   const json report = json::parse(text);
-  for (const json& problem : report.at("problems")) all.push_back(problem.at("summary"));
+  for (const json& problem : report.at("problems")) all.push_back(problem.at("summary").get<std::string>());
   return all;
 }
 
