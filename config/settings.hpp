@@ -82,6 +82,7 @@ struct AppMetricsSettings {
 
 /// The agent's recorder.
 struct RecorderSettings {
+  bool samples = true;  ///< Whether processors are sampled, too.
   bool keep = false;
   std::uint64_t runtime_bytes = 8ULL << 20;      ///< Memory for one runtime.
   std::string directory;                         ///< For runtimes that have ended; may be empty.

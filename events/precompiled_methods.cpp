@@ -24,6 +24,21 @@ constexpr std::uint32_t kJitted = 8;
 
 }  // namespace
 
+std::vector<std::byte> method_load(std::uint64_t id, std::uint64_t begin, std::uint32_t size,
+                                   nettrace::BytesView names) {
+  std::vector<std::byte> load;
+  append(load, id);
+  append(load, std::uint64_t{0});  // Its module is not told.
+  append(load, begin);
+  append(load, size);
+  append(load, std::uint32_t{0});  // Its token, neither.
+  append(load, kJitted);
+  append(load, names);
+  append(load, std::uint16_t{0});  // Which runtime of the process.
+  append(load, std::uint64_t{0});  // Which compilation.
+  return load;
+}
+
 void PrecompiledMethods::on_event(const nettrace::Event& event) {
   const nettrace::Definition& kind = event.definition;
   if (kind.provider == kRuntimeProvider && kind.event_id == kEntryPoint) return add_first_use(event);
@@ -72,16 +87,8 @@ std::vector<std::vector<std::byte>> PrecompiledMethods::take_loads() {
     by_begin_.erase(by_begin_.begin());
     if (method.names.empty()) continue;
     const std::uint64_t up_to_next = by_begin_.empty() ? kMaxCode : by_begin_.begin()->first - begin;
-    std::vector<std::byte> load;
-    append(load, method.id);
-    append(load, std::uint64_t{0});  // Its module is not told.
-    append(load, begin);
-    append(load, static_cast<std::uint32_t>(std::min(up_to_next, kMaxCode)));
-    append(load, std::uint32_t{0});  // Its token, neither.
-    append(load, kJitted);
-    append(load, method.names);
-    append(load, std::uint16_t{0});  // Which runtime of the process.
-    append(load, std::uint64_t{0});  // Which compilation.
+    const auto size = static_cast<std::uint32_t>(std::min(up_to_next, kMaxCode));
+    auto load = method_load(method.id, begin, size, method.names);
     bytes += load.size();
     loads.push_back(std::move(load));
   }

@@ -30,6 +30,8 @@ inline constexpr std::uint32_t kWorkerThreadWait = 57;
 inline constexpr std::uint64_t kHeapSnapshotKeywords = 0x1980001;
 /// A sample's value for a thread outside .NET code, which waits or runs native code.
 inline constexpr std::uint32_t kSampledOutside = 1;
+/// The same for a thread in .NET code.
+inline constexpr std::uint32_t kSampledManaged = 2;
 /// Makes a rundown report modules.
 inline constexpr std::uint64_t kLoaderKeyword = 0x8;
 /// In a rundown: the names of all methods, whether they were compiled by the runtime or ahead of time.

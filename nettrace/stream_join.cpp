@@ -1,6 +1,7 @@
 #include "nettrace/stream_join.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "nettrace/append.hpp"
@@ -8,6 +9,8 @@
 namespace farport::nettrace {
 namespace {
 
+/// Runtimes write blocks of about this size.
+constexpr std::size_t kUsualBlock = 100 * 1024;
 /// The highest number of a kind of events: the bit above it has a meaning of its own in some headers.
 constexpr std::uint64_t kMaxDefinition = INT32_MAX;
 
@@ -65,13 +68,39 @@ Result<void> StreamJoin::add_kind(const EventKind& kind) {
   return {};
 }
 
-std::vector<std::byte> StreamJoin::add_events(const std::vector<std::vector<std::byte>>& payloads) {
-  EventRowWriter events(added_.timestamp, added_.timestamp);
-  for (const auto& payload : payloads) {
-    ++added_.sequence_number;
-    events.add(added_, payload);
+void StreamJoin::add_stacks(const std::vector<std::vector<std::uint64_t>>& stacks) {
+  // From here on there are other stacks, and what was added before has its own.
+  add_sequence_point(last_time_);
+  for (std::size_t first = 0; first < stacks.size();) {
+    std::vector<std::byte> addresses;
+    std::size_t end = first;
+    for (; end < stacks.size() && addresses.size() < kUsualBlock; ++end) {
+      const BytesView stack = std::as_bytes(std::span(stacks[end]));
+      append(addresses, static_cast<std::uint32_t>(stack.size()));
+      append(addresses, stack);
+    }
+    std::vector<std::byte> content;
+    append(content, static_cast<std::uint32_t>(first + 1));
+    append(content, static_cast<std::uint32_t>(end - first));
+    append(content, addresses);
+    add_block(BlockKind::stacks, content);
+    first = end;
   }
-  add_block(BlockKind::events, events.content());
+}
+
+std::vector<std::byte> StreamJoin::add_events(const std::vector<NewEvent>& events) {
+  const std::uint64_t begun = trace_ ? static_cast<std::uint64_t>(trace_->sync_ticks) : 0;
+  const auto time_of = [begun](const NewEvent& event) { return event.time.value_or(begun); };
+  const auto [first, last] = std::ranges::minmax_element(events, {}, time_of);
+  EventRowWriter rows(events.empty() ? begun : time_of(*first), events.empty() ? begun : time_of(*last));
+  for (const NewEvent& event : events) {
+    ++added_.sequence_number;
+    added_.timestamp = time_of(event);
+    added_.thread = event.thread == 0 ? added_.capture_thread : event.thread;
+    added_.stack_id = event.stack;
+    rows.add(added_, event.payload);
+  }
+  add_block(BlockKind::events, rows.content());
   return take_ready();
 }
 
@@ -95,7 +124,7 @@ Result<void> StreamJoin::add_first(const Frame& frame, BytesView bytes) {
     }
     case BlockKind::metadata:
     case BlockKind::events:
-      RETURN_IF_ERROR(note_numbers(EventRows(content, Format::v4)));
+      RETURN_IF_ERROR(note_rows(frame.kind, EventRows(content, Format::v4)));
       add_block(frame.kind, content.take_rest());
       return {};
     case BlockKind::sequence_point:
@@ -112,9 +141,13 @@ Result<void> StreamJoin::add_first(const Frame& frame, BytesView bytes) {
   return {};
 }
 
-Result<void> StreamJoin::note_numbers(EventRows rows) {
+Result<void> StreamJoin::note_rows(BlockKind kind, EventRows rows) {
   while (rows.next()) {
     const EventHeader& header = rows.header();
+    if (kind == BlockKind::events) {
+      first_time_ = std::min(first_time_, header.timestamp);
+      last_time_ = std::max(last_time_, header.timestamp);
+    }
     last_thread_ = std::max(last_thread_, header.capture_thread);
     // A definition has no number in its row, but begins with it.
     std::uint32_t number = header.definition_id;

@@ -178,8 +178,9 @@ Task<void> RecentTransfer::feed(router::Reading& reading, router::ResumableReque
   const auto passed = co_await reading.pass_on(from.stream(), router::Reading::As::part);
   if (passed == router::Reading::Passed::failed) reading.abort(from.stream().error());
   if (passed != router::Reading::Passed::all) co_return;
-  // What fails here fails again where the answer is read.
-  std::ignore = co_await reading.write_part({});
+  // The agent has joined the samples, if it has any. What fails here fails again where the answer is read.
+  for (std::size_t part = 1; part + 1 < router::kJoinedParts; ++part)
+    std::ignore = co_await reading.write_part({});
   const std::string_view names = from.head().field("farport-recent-names");
   const bool are_joined = names == "yes";
   if (!are_joined && settings_.crash.empty()) {

@@ -222,8 +222,8 @@ Result<router::AgentSettings> agent_settings(const config::ServeSettings& settin
   }
   const config::RecorderSettings& recorder = settings.recorder;
   if (recorder.keep)
-    agent.recorder =
-        router::RecorderSettings{recorder.runtime_bytes, recorder.directory, recorder.directory_bytes};
+    agent.recorder = router::RecorderSettings{recorder.samples, recorder.runtime_bytes, recorder.directory,
+                                              recorder.directory_bytes};
   agent.local = settings.local;
   agent.connect_ports = settings.diagnostic_ports;
   agent.resume_after = settings.resume_after;

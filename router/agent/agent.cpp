@@ -198,7 +198,8 @@ Task<void> Agent::run() {
     tasks_.spawn(app_metrics_->run());
   }
   if (settings_.recorder) {
-    recorder_.emplace(loop_, registry_, log_, *settings_.recorder, ended_);
+    recorder_.emplace(loop_, registry_, log_, *settings_.recorder, ended_,
+                      settings_.recorder->samples ? settings_.sampler : nullptr);
     tasks_.spawn(recorder_->run());
   }
   if (credentials_ != nullptr) tasks_.spawn(credentials_->run());

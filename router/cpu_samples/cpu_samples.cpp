@@ -27,6 +27,11 @@ bool is_runtime(std::string_view module) {
          (module.starts_with("libSystem.") && module.ends_with(".so"));
 }
 
+/// Whether the runtime keeps compiled code there, for which it has names of its own.
+bool holds_managed_code(std::string_view module) {
+  return module.ends_with(".dll") || module.ends_with(".exe") || module.starts_with("memfd:");
+}
+
 /// The range that contains an address. The ranges are sorted by start, and hardly overlap.
 template <typename Range>
 const Range* find_range(const std::vector<Range>& sorted, std::uint64_t address) {
@@ -167,6 +172,26 @@ std::vector<UnnamedFile> CpuSamples::unnamed(const NameManaged& managed) const {
     return one.addresses.size() > other.addresses.size();
   });
   return sorted;
+}
+
+std::vector<CpuSamples::NativeCode> CpuSamples::native_code() const {
+  const auto mappings = sorted_by_start(mappings_);
+  const auto symbols = sorted_by_start(symbols_);
+  std::vector<NativeCode> code;
+  for (const SampledCall& call : calls_) {
+    const SampledMapping* const mapping = find_range(mappings, call.address);
+    const SampledSymbol* const symbol = find_range(symbols, call.address);
+    NativeCode each{call.address, call.address + 1, mapping == nullptr ? "" : module_name(mapping->path), {}};
+    if (symbol != nullptr) {
+      each.begin = symbol->start;
+      each.end = symbol->end;
+      each.name = symbol->name;
+    } else if (mapping == nullptr || holds_managed_code(each.module)) {
+      continue;
+    }
+    code.push_back(std::move(each));
+  }
+  return code;
 }
 
 void CpuSamples::add_to(profile::Profile& profile, const NameManaged& managed) const {

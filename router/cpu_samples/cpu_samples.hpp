@@ -27,8 +27,18 @@ class CpuSamples final : public SampleSink {
   /// Names that are found are added with on_symbol().
   [[nodiscard]] std::vector<UnnamedFile> unnamed(const NameManaged& managed) const;
 
+  /// A function of a file, or one address in a file without a name for it.
+  struct NativeCode {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;  ///< One beyond its last byte.
+    std::string module;     ///< The file's name; empty if unknown.
+    std::string name;       ///< Empty if unknown.
+  };
+  /// What is known of addresses in samples that are no managed code. One may occur several times.
+  [[nodiscard]] std::vector<NativeCode> native_code() const;
+
   [[nodiscard]] const std::optional<SamplingStart>& start() const { return start_; }
-  [[nodiscard]] std::size_t samples() const { return samples_.size(); }
+  [[nodiscard]] const std::vector<StackSample>& samples() const { return samples_; }
   /// All code addresses in samples. One may occur several times.
   [[nodiscard]] const std::vector<SampledCall>& calls() const { return calls_; }
   [[nodiscard]] std::uint64_t lost() const { return lost_; }

@@ -13,6 +13,7 @@
 #include "nettrace/reader.hpp"
 #include "nettrace/stream_join.hpp"
 #include "router/cpu_samples/cpu_samples.hpp"
+#include "router/cpu_samples/sample_events.hpp"
 #include "router/readers/reader_frames.hpp"
 #include "router/wire/samples.hpp"
 
@@ -196,50 +197,66 @@ Result<void> tell_methods(ReaderInput& from, ReaderOutput& to) {
 
 namespace {
 
-/// Joins the next recording, which is all that `next` returns up to an empty piece. Returns why the rest of
-/// it was left out, if it was. Errors: those of `next` and `take`.
-Result<std::optional<Error>> join_next(nettrace::StreamJoin& joined,
-                                       const std::function<Result<ReaderInput::Piece>()>& next,
-                                       const std::function<Result<void>(nettrace::BytesView)>& take) {
+using NextPiece = std::function<Result<ReaderInput::Piece>()>;
+using TakeBytes = std::function<Result<void>(nettrace::BytesView)>;
+using JoinBytes = std::function<Result<std::vector<std::byte>>(nettrace::BytesView)>;
+
+/// Has `join` take the next part, which is all that `next` returns up to an empty piece. Returns why the rest
+/// of it was left out, if it was. Errors: those of `next` and `take`.
+Result<std::optional<Error>> join_part(const NextPiece& next, const JoinBytes& join, const TakeBytes& take) {
   std::optional<Error> left_out;
   for (;;) {
     ASSIGN_OR_RETURN(const auto piece, next());
     if (piece.empty()) return left_out;
     if (left_out) continue;
-    const auto ready = joined.take(piece);
+    const auto ready = join(piece);
     if (!ready) left_out = ready.error();
     if (ready) RETURN_IF_ERROR(take(*ready));
   }
 }
 
+/// Adds what `take_loads` returns until that is nothing.
+template <typename TakeLoads>
+Result<void> add_loads(nettrace::StreamJoin& joined, const TakeLoads& take_loads, const TakeBytes& take) {
+  auto loads = take_loads();
+  // Without a number left for this kind of events, the methods have no names.
+  if (loads.empty() || !joined.add_kind(events::kMethodLoad)) return {};
+  for (; !loads.empty(); loads = take_loads()) {
+    std::vector<nettrace::NewEvent> made;
+    for (auto& load : loads) made.push_back({.payload = std::move(load)});
+    RETURN_IF_ERROR(take(joined.add_events(made)));
+  }
+  return {};
+}
+
 }  // namespace
 
-Result<void> join_recordings(ReaderInput& from, ReaderOutput& to,
-                             const std::function<Result<void>(nettrace::BytesView)>& take) {
+Result<void> join_recordings(ReaderInput& from, ReaderOutput& to, const TakeBytes& take) {
   nettrace::StreamJoin joined;
+  SampleEvents samples(joined);
   events::PrecompiledMethods precompiled;
   nettrace::Reader reader(precompiled);
   bool reads = true;
-  const auto pass = [&](nettrace::BytesView bytes) {
+  const TakeBytes pass = [&](nettrace::BytesView bytes) {
     if (reads) reads = reader.feed(bytes).has_value();
     return take(bytes);
   };
-  for (std::size_t number = 0; number < kJoinedRecordings; ++number) {
-    const bool is_last = number + 1 == kJoinedRecordings;
-    if (number > 0) joined.next_stream();
-    ASSIGN_OR_RETURN(const auto left_out,
-                     join_next(
-                         joined, [&] { return is_last ? from.next() : from.next_of_part(); }, pass));
+  const JoinBytes join_recording = [&joined](nettrace::BytesView bytes) { return joined.take(bytes); };
+  const JoinBytes join_samples = [&samples](nettrace::BytesView bytes) { return samples.take(bytes); };
+  for (std::size_t number = 0; number < kJoinedParts; ++number) {
+    const bool is_last = number + 1 == kJoinedParts;
+    const bool are_samples = number == 1;
+    if (number > 1) joined.next_stream();
+    const NextPiece next = [&from, is_last] { return is_last ? from.next() : from.next_of_part(); };
+    ASSIGN_OR_RETURN(const auto left_out, join_part(next, are_samples ? join_samples : join_recording, pass));
     if (!left_out) continue;
     if (number == 0) return tl::unexpected(*left_out);
     to.write(ReaderFrame::notice, shortened(left_out->message(), kMaxNoticeBytes));
   }
-  auto loads = precompiled.take_loads();
-  if (!loads.empty() && joined.add_kind(events::PrecompiledMethods::kMethodLoad)) {
-    for (; !loads.empty(); loads = precompiled.take_loads()) {
-      RETURN_IF_ERROR(take(joined.add_events(loads)));
-    }
-  }
+  RETURN_IF_ERROR(add_loads(
+      joined, [&samples] { return samples.take_loads(); }, take));
+  RETURN_IF_ERROR(add_loads(
+      joined, [&precompiled] { return precompiled.take_loads(); }, take));
   return take(joined.end());
 }
 

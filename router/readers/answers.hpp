@@ -86,12 +86,12 @@ class HeapTypes final : public events::EventFormatter {
 /// read.
 [[nodiscard]] Result<void> tell_methods(ReaderInput& from, ReaderOutput& to);
 
-/// How many recordings there are for join_recordings().
-inline constexpr std::size_t kJoinedRecordings = 3;
-/// Makes one recording of several of the same process: what it reported, and then names of its methods. All
-/// but the last come as parts, and each of them may be empty. Passes the result to `take`. Writes a notice if
-/// the rest of one with names is left out because it is no good. Errors: the first one is no good; those of
-/// `take`.
+/// What there is for join_recordings(), in this order: what the process reported, what the agent has sampled
+/// (see SampleEvents), and two recordings with names of methods.
+inline constexpr std::size_t kJoinedParts = 4;
+/// Makes one recording of these. All but the last come as parts, and each but the first may be empty. Passes
+/// the result to `take`. Writes a notice if the rest of a part is left out because it is no good. Errors: the
+/// first one is no good; those of `take`.
 [[nodiscard]] Result<void> join_recordings(ReaderInput& from, ReaderOutput& to,
                                            const std::function<Result<void>(nettrace::BytesView)>& take);
 

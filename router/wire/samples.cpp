@@ -50,7 +50,12 @@ void SampleWriter::add(std::uint8_t kind, std::string_view payload) {
 
 void SampleWriter::on_start(const SamplingStart& start) {
   const auto clock = static_cast<std::uint64_t>(start.clock);
-  add(kStart, Payload().number(start.frequency).number(clock).number(start.kernel ? 1 : 0).bytes());
+  add(kStart, Payload()
+                  .number(start.frequency)
+                  .number(clock)
+                  .number(start.kernel ? 1 : 0)
+                  .number(static_cast<std::uint64_t>(start.began.count()))
+                  .bytes());
 }
 
 void SampleWriter::on_thread(std::uint32_t thread, std::string_view name) {
@@ -221,6 +226,9 @@ void SampleReader::start(Record& record) {
   const std::uint32_t clock = record.var_u32();
   start.clock = static_cast<SampleClock>(clock);
   start.kernel = record.var_u32() != 0;
+  // Older agents don't tell it.
+  const std::uint64_t began = record.at_end() ? 0 : record.var_u64();
+  start.began = std::chrono::nanoseconds(std::min<std::uint64_t>(began, INT64_MAX));
   if (start.frequency == 0 || clock > static_cast<std::uint32_t>(SampleClock::wall) || started_)
     record.reject("the header is invalid");
   if (record.failed()) return;

@@ -60,6 +60,8 @@ struct SamplingStart {
   std::uint32_t frequency = 0;  ///< Samples a second, of each busy thread or of each thread.
   SampleClock clock = SampleClock::cpu_clock;
   bool kernel = false;  ///< Stacks include the kernel's functions.
+  /// When sampling began, by CLOCK_MONOTONIC, which is the clock of the runtime's events, too. 0: unknown.
+  std::chrono::nanoseconds began{};
 };
 
 /// The number of a call in the tree of all stacks. They are numbered from 1 in their order in the stream; 0

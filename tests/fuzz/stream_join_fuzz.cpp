@@ -42,7 +42,10 @@ Joined join(BytesView first, BytesView second, std::size_t piece) {
     joined.next_stream();
     take_all(second);
   }
-  if (joined.add_kind({"Added", 1, 1, 1, 1})) append(result.bytes, joined.add_events({{}, Bytes(3)}));
+  if (joined.add_kind({"Added", 1, 1, 1, 1})) {
+    joined.add_stacks({{1, 2}, {}});
+    append(result.bytes, joined.add_events({{}, {Bytes(3), 7, 8, 2}}));
+  }
   append(result.bytes, joined.end());
   return result;
 }

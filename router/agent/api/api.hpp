@@ -20,7 +20,7 @@
 #include "router/agent/recorder/recent_blocks.hpp"
 #include "router/agent/recordings/recording_requests.hpp"
 #include "router/agent/runtimes/halt_watch.hpp"
-#include "router/agent/sampler/sampler_process.hpp"
+#include "router/agent/sampler/runtime_sampling.hpp"
 #include "router/wire/session_options.hpp"
 
 namespace farport::router {
@@ -103,17 +103,7 @@ class ProfileRequests {
 
  private:
   Handled sample(Response& response, Route route, RuntimePtr runtime, AuditEntry& entry);
-  /// A sampling that has begun: its samples, and the descriptors that end it.
-  struct Samples {
-    Samples(transport::Loop& loop, SamplingEnds ends)
-        : stream(loop, std::move(ends.samples), "the samples"),
-          control(std::move(ends.control)),
-          lifeline(std::move(ends.lifeline)) {}
-    transport::FdStream stream;
-    UniqueFd control;
-    Lifeline lifeline;
-  };
-  transport::Task<tl::expected<std::unique_ptr<Samples>, Refusal>> begin_samples(const Runtime& runtime,
+  transport::Task<tl::expected<std::unique_ptr<RuntimeSampling>, Refusal>> begin(const Runtime& runtime,
                                                                                  SamplingRequest wanted);
   Handled send_samples(Response& response, SamplingRequest wanted, RuntimePtr runtime, AuditEntry& entry);
   struct FileWanted {
@@ -124,8 +114,6 @@ class ProfileRequests {
   Handled send_file(Response& response, SamplingRequest wanted, FileWanted file, RuntimePtr runtime,
                     AuditEntry& entry);
   [[nodiscard]] tl::expected<Places::Place, Refusal> take_place(const Caller& caller, std::uint32_t seconds);
-  [[nodiscard]] tl::expected<SamplingEnds, Refusal> begin(const Runtime& runtime,
-                                                          const SamplingRequest& wanted) const;
 
   transport::Loop& loop_;
   Registry& registry_;
@@ -143,7 +131,8 @@ class RecentRequests {
  public:
   using Clock = RecentBlocks::Clock;
   /// What a runtime has reported since then; nothing if nothing is kept.
-  using FilesOf = std::function<std::optional<RecentFiles>(const Runtime&, Clock::time_point)>;
+  using FilesOf =
+      std::function<transport::Task<std::optional<RecentFiles>>(const Runtime&, Clock::time_point)>;
   /// The next bytes of a recording; nothing after its end.
   using NextPiece = std::function<transport::Task<Result<std::vector<std::byte>>>()>;
 
@@ -163,16 +152,18 @@ class RecentRequests {
   Handled send(Response& response, Route route, RuntimePtr runtime, AuditEntry& entry);
   /// What to send.
   struct Sources {
-    NextPiece alone;             ///< The recording.
-    std::vector<NextPiece> all;  ///< The same, and those with names.
+    NextPiece alone;   ///< The recording.
+    NextPiece events;  ///< The same once more.
+    NextPiece samples{};
+    std::vector<NextPiece> names{};
   };
-  /// Sends the recording with names, or else alone.
+  /// Sends the recording with all that there is, or else alone.
   transport::Task<void> send_recordings(Response& response, Sources sources, std::string seconds,
                                         AuditEntry& entry);
   /// Sets `begun` once the answer has begun. Errors: no reader, or one that fails. All references must
   /// outlive the task.
-  transport::Task<Result<void>> send_joined(Response& response, std::vector<NextPiece> recordings,
-                                            const std::string& seconds, AuditEntry& entry, bool& begun);
+  transport::Task<Result<void>> send_joined(Response& response, Sources sources, const std::string& seconds,
+                                            AuditEntry& entry, bool& begun);
   Handled send_ended(Response& response, EndedRuntime ended, AuditEntry& entry);
   transport::Task<tl::expected<EndedRuntime, Refusal>> find_ended(std::string id);
 

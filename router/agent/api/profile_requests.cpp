@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cerrno>
 
 #include <fmt/core.h>
 
@@ -9,7 +10,6 @@
 #include "router/agent/recordings/inner_recording.hpp"
 #include "router/stream/relay.hpp"
 #include "router/wire/http_status.hpp"
-#include "transport/child_process.hpp"
 #include "transport/race.hpp"
 #include "transport/task_set.hpp"
 
@@ -58,9 +58,6 @@ constexpr std::uint32_t kFrequency = 99;
 constexpr std::uint32_t kMaxFrequency = 1000;
 constexpr std::uint32_t kSeconds = 10;
 constexpr std::uint32_t kMaxSeconds = 3600;
-/// How long it may take until it is known whether the kernel samples.
-constexpr transport::Milliseconds kBeginLimit{10'000};
-constexpr std::size_t kMaxShownRefusal = 4096;
 constexpr std::size_t kSamplesPieceSize = 16 * 1024;
 
 std::size_t profiles_at_once() {
@@ -112,30 +109,11 @@ tl::expected<SamplingRequest, Refusal> sampling_of(const Route& route) {
   return request;
 }
 
-/// Reads the sampler's first byte. Returns nothing if it samples, otherwise why it doesn't. `name` is the
-/// runtime's.
-Task<std::optional<Refusal>> await_start(FdStream& samples, std::string name) {
-  std::string said(1, '\0');
-  const Io first = co_await samples.read(std::as_writable_bytes(std::span(said)));
-  if (first.status != IoStatus::ok) {
-    co_return no_profile(http_status::kBadGateway, "the agent's sampler process has exited");
-  }
-  if (said[0] == kSampling) co_return std::nullopt;
-  std::string text(kMaxShownRefusal, '\0');
-  const Io rest = co_await samples.read_exactly(std::as_writable_bytes(std::span(text)));
-  text.resize(rest.bytes);
-  const std::size_t zero = std::min(text.find('\0'), text.size());
-  const Error error{"profile", std::move(name), text.substr(0, zero),
-                    text.substr(std::min(zero + 1, text.size()))};
-  const int status = said[0] == kNoMemory ? http_status::kBadGateway : http_status::kNotImplemented;
-  co_return no_profile(status, error.message());
-}
-
 /// Ends the sampling once the caller sends a byte. The end of the caller's body has no meaning.
-Task<void> stop_when_told(transport::Stream& caller, UniqueFd& control) {
+Task<void> stop_when_told(transport::Stream& caller, RuntimeSampling& sampling) {
   std::array<std::byte, 1> enough{};
   const Io said = co_await caller.read(enough);
-  if (said.status == IoStatus::ok) control.reset();
+  if (said.status == IoStatus::ok) sampling.stop();
 }
 
 /// Gives a reader the samples, and then the names of the methods in them. `methods` is null if the runtime
@@ -194,32 +172,6 @@ Handled ProfileRequests::take(Response& response, Route route, const Caller& cal
   co_return refused;
 }
 
-tl::expected<SamplingEnds, Refusal> ProfileRequests::begin(const Runtime& runtime,
-                                                           const SamplingRequest& wanted) const {
-  const auto failed = [&](std::string_view why) {
-    return tl::unexpected(
-        no_profile(http_status::kBadGateway, fmt::format("cannot profile {}: {}", runtime.name, why)));
-  };
-  if (sampler_ == nullptr) return failed("the agent could not start its sampler process");
-  const DiagnosticPort* const port = registry_.port(runtime.id);
-  if (port == nullptr) return failed("it has ended");
-  SamplingRequest request = wanted;
-  request.process = port->process().pid;
-  request.user = port->process().uid;
-  request.memory = memory_of_each_;
-  if (request.process <= 0)
-    return failed(
-        "its process is not visible to the agent; share its pid namespace with it (in a pod: "
-        "shareProcessNamespace)");
-  const UniqueFd process = transport::open_pidfd(request.process);
-  // The pid may belong to another process by now.
-  if (!process || transport::start_time_of(request.process) != port->process_start())
-    return failed("it has ended");
-  auto ends = sampler_->begin(request, process);
-  if (!ends) return failed(ends.error().message());
-  return std::move(*ends);
-}
-
 tl::expected<Places::Place, Refusal> ProfileRequests::take_place(const Caller& caller,
                                                                  std::uint32_t seconds) {
   auto place = places_.take(caller);
@@ -257,28 +209,32 @@ Handled ProfileRequests::sample(Response& response, Route route, RuntimePtr runt
   co_return refused;
 }
 
-Task<tl::expected<std::unique_ptr<ProfileRequests::Samples>, Refusal>> ProfileRequests::begin_samples(
-    const Runtime& runtime, SamplingRequest wanted) {
-  CO_ASSIGN_OR_RETURN(auto ends, begin(runtime, wanted));
-  auto samples = std::make_unique<Samples>(loop_, std::move(ends));
-  const auto started = co_await with_deadline(loop_, await_start(samples->stream, runtime.name), kBeginLimit);
-  if (!started) co_return tl::unexpected(no_profile(http_status::kBadGateway, "the sampler does not answer"));
-  if (*started) co_return tl::unexpected(**started);
-  co_return samples;
+Task<tl::expected<std::unique_ptr<RuntimeSampling>, Refusal>> ProfileRequests::begin(const Runtime& runtime,
+                                                                                     SamplingRequest wanted) {
+  wanted.memory = memory_of_each_;
+  const auto refused = [](const Error& why) {
+    const int status = why.cause == ENOTSUP ? http_status::kNotImplemented : http_status::kBadGateway;
+    return tl::unexpected(no_profile(status, why.message()));
+  };
+  auto sampling = RuntimeSampling::ask(loop_, registry_, sampler_.get(), runtime, wanted);
+  if (!sampling) co_return refused(sampling.error());
+  const auto begun = co_await (*sampling)->begin(runtime.name);
+  if (!begun) co_return refused(begun.error());
+  co_return std::move(*sampling);
 }
 
 Handled ProfileRequests::send_samples(Response& response, SamplingRequest wanted, RuntimePtr runtime,
                                       AuditEntry& entry) {
-  const auto begun = co_await begin_samples(*runtime, wanted);
+  const auto begun = co_await begin(*runtime, wanted);
   if (!begun) co_return begun.error();
-  Samples& samples = **begun;
+  RuntimeSampling& sampling = **begun;
   transport::Stream& caller = response.stream();
   send_head(response, "application/octet-stream");
   entry.outcome = {};
   transport::TaskSet stopping(loop_);
-  stopping.spawn(stop_when_told(caller, samples.control));
-  const auto guard = abort_when_gone(caller, samples.stream);
-  const Result<void> carried = co_await carry(samples.stream, caller, entry.to_tool);
+  stopping.spawn(stop_when_told(caller, sampling));
+  const auto guard = abort_when_gone(caller, sampling.stream());
+  const Result<void> carried = co_await carry(sampling.stream(), caller, entry.to_tool);
   if (!carried) {
     entry.outcome = {Outcome::Kind::broken_off, carried.error().message()};
     caller.abort(carried.error());
@@ -288,21 +244,21 @@ Handled ProfileRequests::send_samples(Response& response, SamplingRequest wanted
 
 Handled ProfileRequests::send_file(Response& response, SamplingRequest wanted, FileWanted file,
                                    RuntimePtr runtime, AuditEntry& entry) {
-  const auto taken = co_await begin_samples(*runtime, wanted);
+  const auto taken = co_await begin(*runtime, wanted);
   if (!taken) co_return taken.error();
-  Samples& samples = **taken;
+  RuntimeSampling& sampling = **taken;
   transport::Stream& caller = response.stream();
   transport::TaskSet stopping(loop_);
-  stopping.spawn(stop_when_told(caller, samples.control));
+  stopping.spawn(stop_when_told(caller, sampling));
   // A suspended runtime can't name its methods.
   const bool tells = runtime->state != RuntimeState::suspended;
   InnerRecording methods(loop_, connections_, entry.caller, std::move(runtime));
   AnswerFrom from;
   from.feed = [&](Reading& reader) {
-    return feed_profile(loop_, reader, samples.stream, tells ? &methods : nullptr);
+    return feed_profile(loop_, reader, sampling.stream(), tells ? &methods : nullptr);
   };
   from.abandon = [&] {
-    abort_for_gone_tool(samples.stream);
+    abort_for_gone_tool(sampling.stream());
     methods.abandon();
   };
   bool begun = false;

@@ -88,12 +88,14 @@ Task<Result<void>> send_all(NextPiece next, transport::Stream& caller, std::uint
   }
 }
 
-Task<Result<std::vector<std::byte>>> next_of(std::shared_ptr<RecentFile> file) {
+template <typename File>
+Task<Result<std::vector<std::byte>>> next_of(std::shared_ptr<File> file) {
   co_return file->next();
 }
 
-NextPiece pieces_of(RecentFile file) {
-  return [file = std::make_shared<RecentFile>(std::move(file))] { return next_of(file); };
+template <typename File>
+NextPiece pieces_of(File file) {
+  return [file = std::make_shared<File>(std::move(file))] { return next_of(file); };
 }
 
 /// A disk may be slow, so it is read on another thread. `read` must own what it uses.
@@ -143,12 +145,12 @@ Task<Result<bool>> pass_recording(Reading& reading, NextPiece next, Reading::As 
   co_return true;
 }
 
-/// Passes recordings to a reader that joins them. There may be fewer than it takes.
-Task<void> feed_recordings(Reading& reading, std::vector<NextPiece> recordings) {
-  recordings.resize(kJoinedRecordings);
-  for (std::size_t at = 0; at < recordings.size(); ++at) {
-    const auto as = at + 1 == recordings.size() ? Reading::As::rest : Reading::As::part;
-    const auto passed = co_await pass_recording(reading, std::move(recordings[at]), as);
+/// Passes to a reader what it joins. There may be fewer parts than it takes.
+Task<void> feed_parts(Reading& reading, std::vector<NextPiece> parts) {
+  parts.resize(kJoinedParts);
+  for (std::size_t at = 0; at < parts.size(); ++at) {
+    const auto as = at + 1 == parts.size() ? Reading::As::rest : Reading::As::part;
+    const auto passed = co_await pass_recording(reading, std::move(parts[at]), as);
     if (!passed) co_return reading.abort(passed.error());
     // If it takes no more, its answer says why.
     if (!*passed) co_return;
@@ -201,7 +203,7 @@ Handled RecentRequests::send(Response& response, Route route, RuntimePtr runtime
   const auto place = places_.take(entry.caller);
   if (!place) co_return busy(place.error());
   const Clock::time_point now = Clock::now();
-  auto files = files_of_(*runtime, now - std::chrono::seconds(*seconds));
+  auto files = co_await files_of_(*runtime, now - std::chrono::seconds(*seconds));
   if (!files)
     co_return not_sent(http_status::kConflict,
                        fmt::format("nothing is recorded of {} yet: it was found a moment ago, or does not "
@@ -210,16 +212,20 @@ Handled RecentRequests::send(Response& response, Route route, RuntimePtr runtime
   const auto reaches = std::chrono::ceil<std::chrono::seconds>(now - files->events.begun()).count();
   // A runtime that runs is asked by the caller for what is missing.
   if (!files->all_named) files->names.clear();
-  Sources sources;
-  sources.alone = pieces_of(files->events);
-  sources.all.push_back(pieces_of(std::move(files->events)));
-  for (RecentFile& names : files->names) sources.all.push_back(pieces_of(std::move(names)));
+  Sources sources{pieces_of(files->events), pieces_of(files->events)};
+  // A trace by the runtime's own sampler would show the same, but whoever may trace may not have a profile.
+  if (!files->samples.empty() && authorize_profile(entry.caller, *runtime).allowed)
+    sources.samples = pieces_of(std::move(files->samples));
+  for (RecentFile& names : files->names) sources.names.push_back(pieces_of(std::move(names)));
   co_await send_recordings(response, std::move(sources), std::to_string(reaches), entry);
   co_return std::nullopt;
 }
 
-Task<Result<void>> RecentRequests::send_joined(Response& response, std::vector<NextPiece> recordings,
+Task<Result<void>> RecentRequests::send_joined(Response& response, Sources sources,
                                                const std::string& seconds, AuditEntry& entry, bool& begun) {
+  const char* const names = sources.names.empty() ? "no" : "yes";
+  std::vector<NextPiece> parts{std::move(sources.events), std::move(sources.samples)};
+  for (NextPiece& each : sources.names) parts.push_back(std::move(each));
   ReadingRequest wanted;
   wanted.kind = ReadingTask::Kind::joined;
   auto place = co_await first_of(readers_.place_for(wanted.kind, identity_key(entry.caller)),
@@ -228,10 +234,10 @@ Task<Result<void>> RecentRequests::send_joined(Response& response, std::vector<N
   if (!*place) co_return tl::unexpected(place->error());
   wanted.memory_bytes = (**place)->bytes();
   wanted.processor_seconds = kJoinSeconds;
-  AnswerFrom from{[&recordings](Reading& reading) { return feed_recordings(reading, recordings); }, [] {}};
+  AnswerFrom from{[&parts](Reading& reading) { return feed_parts(reading, parts); }, [] {}};
   AnswerTo to{response.stream(), [&] {
                 begun = true;
-                begin_recording(response, seconds, "yes");
+                begin_recording(response, seconds, names);
               }};
   to.sent = &entry.to_tool;
   auto sent = co_await answer_through_reader(loop_, *readers_.process, std::move(wanted), std::move(from),
@@ -244,16 +250,18 @@ Task<void> RecentRequests::send_recordings(Response& response, Sources sources, 
   Result<void> sent;
   bool begun = false;
   const char* names = "no";
-  if (sources.all.size() > 1) {
-    sent = co_await send_joined(response, std::move(sources.all), seconds, entry, begun);
-    if (!sent) names = "busy";
+  NextPiece alone = std::move(sources.alone);
+  if (sources.samples || !sources.names.empty()) {
+    if (!sources.names.empty()) names = "busy";
+    sent = co_await send_joined(response, std::move(sources), seconds, entry, begun);
   }
   if (!begun) {
-    // Better without names than not at all.
+    // Better so than not at all.
     if (!sent)
-      log_->warn("a recording goes to {} without names of methods: {}", entry.caller, sent.error().message());
+      log_->warn("a recording goes to {} without samples, and without names of methods: {}", entry.caller,
+                 sent.error().message());
     begin_recording(response, seconds, names);
-    sent = co_await send_all(std::move(sources.alone), response.stream(), entry.to_tool);
+    sent = co_await send_all(std::move(alone), response.stream(), entry.to_tool);
   }
   note_outcome(sent, response, entry);
 }
@@ -295,16 +303,17 @@ Handled RecentRequests::take_ended(Response& response, Route route, const Caller
 Handled RecentRequests::send_ended(Response& response, EndedRuntime ended, AuditEntry& entry) {
   const auto place = places_.take(entry.caller);
   if (!place) co_return busy(place.error());
-  std::function<Result<std::vector<UniqueFd>>()> open = [directory = ended_, id = ended.id] {
+  std::function<Result<EndedRuntimes::Opened>()> open = [directory = ended_, id = ended.id] {
     return directory->open(id);
   };
   auto opened = co_await from_disk(loop_, std::move(open));
   if (!opened) co_return no_crash(ended.id);
-  std::vector<std::shared_ptr<const UniqueFd>> files;
-  for (UniqueFd& file : *opened) files.push_back(std::make_shared<const UniqueFd>(std::move(file)));
-  Sources sources;
-  sources.alone = pieces_of(loop_, files.front());
-  for (const auto& file : files) sources.all.push_back(pieces_of(loop_, file));
+  const auto events = std::make_shared<const UniqueFd>(std::move(opened->events));
+  Sources sources{pieces_of(loop_, events), pieces_of(loop_, events)};
+  if (opened->samples && authorize_profile(entry.caller, ended.runtime).allowed)
+    sources.samples = pieces_of(loop_, std::make_shared<const UniqueFd>(std::move(opened->samples)));
+  for (UniqueFd& file : opened->names)
+    sources.names.push_back(pieces_of(loop_, std::make_shared<const UniqueFd>(std::move(file))));
   co_await send_recordings(response, std::move(sources), std::to_string(ended.seconds), entry);
   co_return std::nullopt;
 }

@@ -24,9 +24,10 @@ namespace {
 
 constexpr std::string_view kRecording = ".nettrace";
 constexpr std::array<std::string_view, 2> kNames{".names-1.nettrace", ".names-2.nettrace"};
+constexpr std::string_view kSamples = ".samples";
 constexpr std::string_view kAbout = ".json";
 /// An id has none of them at its end.
-constexpr std::array kEndings{kAbout, kNames[0], kNames[1], kRecording};
+constexpr std::array kEndings{kAbout, kSamples, kNames[0], kNames[1], kRecording};
 constexpr std::size_t kMaxAbout = std::size_t{64} << 10;
 constexpr std::size_t kMaxNameInId = 40;
 constexpr std::size_t kMaxId = 200;
@@ -66,7 +67,8 @@ void cut_texts(Runtime& runtime) {
   runtime.command_line.resize(shortened(runtime.command_line, kMaxCommandLine).size());
 }
 
-std::uint64_t size_of(RecentFile file) {
+template <typename File>
+std::uint64_t size_of(File file) {
   std::uint64_t size = 0;
   for (;;) {
     const std::size_t piece = file.next().size();
@@ -82,7 +84,8 @@ Result<std::unique_ptr<OutputFile>> create_file(const std::string& path) {
 }
 
 /// Writes a whole one.
-Result<std::unique_ptr<OutputFile>> write_recording(const std::string& path, RecentFile file) {
+template <typename File>
+Result<std::unique_ptr<OutputFile>> write_file(const std::string& path, File file) {
   ASSIGN_OR_RETURN(auto to, create_file(path));
   for (;;) {
     const std::vector<std::byte> piece = file.next();
@@ -121,9 +124,13 @@ Result<void> EndedRuntimes::check() const {
 
 Result<void> EndedRuntimes::write(const EndedRuntime& ended, const RecentFiles& files) const {
   std::vector<std::unique_ptr<OutputFile>> written(1);
-  ASSIGN_OR_RETURN(written.front(), write_recording(path_of(ended.id, kRecording), files.events));
+  ASSIGN_OR_RETURN(written.front(), write_file(path_of(ended.id, kRecording), files.events));
+  if (!files.samples.empty()) {
+    ASSIGN_OR_RETURN(auto samples, write_file(path_of(ended.id, kSamples), files.samples));
+    written.push_back(std::move(samples));
+  }
   for (std::size_t at = 0; at < std::min(files.names.size(), kNames.size()); ++at) {
-    ASSIGN_OR_RETURN(auto names, write_recording(path_of(ended.id, kNames.at(at)), files.names[at]));
+    ASSIGN_OR_RETURN(auto names, write_file(path_of(ended.id, kNames.at(at)), files.names[at]));
     written.push_back(std::move(names));
   }
   // What has no description is not listed, so it is the last one.
@@ -140,7 +147,7 @@ Result<void> EndedRuntimes::write(const EndedRuntime& ended, const RecentFiles& 
 Result<void> EndedRuntimes::keep(EndedRuntime& ended, const RecentFiles& files, std::size_t& removed) const {
   cut_texts(ended.runtime);
   ended.id = new_id(ended);
-  ended.bytes = size_of(files.events);
+  ended.bytes = size_of(files.events) + size_of(files.samples);
   for (const RecentFile& each : files.names) ended.bytes += size_of(each);
   RETURN_IF_ERROR(make_room(ended.bytes + kAroundRecording, !ended.in_order, removed));
   return write(ended, files);
@@ -195,7 +202,8 @@ Result<void> EndedRuntimes::make_room(std::uint64_t bytes, bool for_crash, std::
   for (const Kept& each : std::span(all).first(going)) {
     // A description without a recording is worse than the reverse.
     ::unlink(path_of(each.id, kAbout).c_str());
-    for (const std::string_view names : kNames) ::unlink(path_of(each.id, names).c_str());
+    for (const std::string_view beside : {kSamples, kNames[0], kNames[1]})
+      ::unlink(path_of(each.id, beside).c_str());
     if (::unlink(path_of(each.id, kRecording).c_str()) == 0) ++removed;
   }
   return {};
@@ -223,15 +231,14 @@ Result<EndedRuntime> EndedRuntimes::find(const std::string& id) const {
   return ended;
 }
 
-Result<std::vector<UniqueFd>> EndedRuntimes::open(const std::string& id) const {
+Result<EndedRuntimes::Opened> EndedRuntimes::open(const std::string& id) const {
   if (!is_recording_id(id)) return tl::unexpected(unknown(id));
-  std::vector<UniqueFd> files;
-  files.push_back(open_file(path_of(id, kRecording)));
-  if (!files.front()) return tl::unexpected(unknown(id));
+  Opened opened{open_file(path_of(id, kRecording)), open_file(path_of(id, kSamples))};
+  if (!opened.events) return tl::unexpected(unknown(id));
   for (const std::string_view names : kNames) {
-    if (UniqueFd file = open_file(path_of(id, names))) files.push_back(std::move(file));
+    if (UniqueFd file = open_file(path_of(id, names))) opened.names.push_back(std::move(file));
   }
-  return files;
+  return opened;
 }
 
 }  // namespace farport::router

@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
-#include "router/agent/recorder/recent_blocks.hpp"
+#include "router/agent/recorder/recent_files.hpp"
 #include "router/wire/runtime.hpp"
 
 namespace farport::router {
@@ -17,8 +17,9 @@ namespace farport::router {
 /// The most runtimes that are kept, however small their recordings are.
 inline constexpr std::size_t kMaxEndedRuntimes = 1000;
 
-/// A directory with some files for each runtime: ID.nettrace, its last minutes; ID.names-1.nettrace and so
-/// on, recordings that name its methods; and ID.json, an EndedRuntime. Several agents may use it at a time.
+/// A directory with some files for each runtime: ID.nettrace, its last minutes; ID.samples, what was sampled
+/// (see SampleEvents); ID.names-1.nettrace and so on, recordings that name its methods; and ID.json, an
+/// EndedRuntime. Several agents may use it at a time.
 /// All functions may wait for the disk, and may be called on any thread.
 class EndedRuntimes {
  public:
@@ -39,8 +40,13 @@ class EndedRuntimes {
   [[nodiscard]] std::vector<EndedRuntime> all() const;
   /// One of them. Fails if there is none with this id.
   [[nodiscard]] Result<EndedRuntime> find(const std::string& id) const;
-  /// Opens its recording, and behind it those with names. Fails if there is none with this id.
-  [[nodiscard]] Result<std::vector<UniqueFd>> open(const std::string& id) const;
+  struct Opened {
+    UniqueFd events;
+    UniqueFd samples{};  ///< None if there are none.
+    std::vector<UniqueFd> names{};
+  };
+  /// Opens its files. Fails if there is none with this id.
+  [[nodiscard]] Result<Opened> open(const std::string& id) const;
 
  private:
   /// What the directory has under one id.

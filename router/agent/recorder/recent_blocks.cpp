@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
-#include <tuple>
 #include <utility>
-
-#include <zstd.h>
 
 #include "nettrace/append.hpp"
 
@@ -26,7 +23,6 @@ constexpr std::size_t kMaxFrameBytes = std::size_t{1} << 20;
 constexpr std::size_t kMaxPart = 4;
 /// Some 100 bytes stand before the first block.
 constexpr std::size_t kMaxPreamble = 256;
-constexpr int kCompressionLevel = 3;
 
 /// Appends a block's content, behind its kind and its size.
 void keep_block(std::vector<std::byte>& to, const nettrace::Frame& frame, BytesView bytes) {
@@ -47,27 +43,6 @@ std::size_t take_size(BytesView& from) {
   return number;
 }
 
-void compress(BlockRun& run) {
-  std::vector<std::byte> into(ZSTD_compressBound(run.blocks.size()));
-  const std::size_t size =
-      ZSTD_compress(into.data(), into.size(), run.blocks.data(), run.blocks.size(), kCompressionLevel);
-  if (ZSTD_isError(size) == 0 && size < run.blocks.size()) {
-    run.plain_size = run.blocks.size();
-    into.resize(size);
-    run.blocks = std::move(into);
-  }
-  run.blocks.shrink_to_fit();
-}
-
-/// The blocks of the run, as they were before compression.
-std::vector<std::byte> blocks_of(const BlockRun& run) {
-  if (run.plain_size == 0) return run.blocks;
-  std::vector<std::byte> plain(run.plain_size);
-  // It can't fail: nobody else has touched the bytes.
-  std::ignore = ZSTD_decompress(plain.data(), plain.size(), run.blocks.data(), run.blocks.size());
-  return plain;
-}
-
 /// Goes on with the stacks of a later run: its first events need what has come since the last sequence point.
 void pass_run(BlockRuns& stacks, const BlockRun& run) {
   if (run.has_sequence_point) stacks.clear();
@@ -76,7 +51,7 @@ void pass_run(BlockRuns& stacks, const BlockRun& run) {
 
 std::shared_ptr<const BlockRun> plain_run(std::vector<std::byte> blocks) {
   BlockRun run;
-  run.blocks = std::move(blocks);
+  run.blocks.bytes = std::move(blocks);
   return std::make_shared<const BlockRun>(std::move(run));
 }
 
@@ -90,7 +65,7 @@ std::size_t size_of(const BlockRuns& runs) {
 std::vector<std::byte> RecentFile::next() {
   std::vector<std::byte> piece = std::exchange(preamble_, {});
   while (piece.empty() && !runs_.empty()) {
-    const std::vector<std::byte> blocks = blocks_of(*runs_.front());
+    const std::vector<std::byte> blocks = runs_.front()->blocks.plain();
     runs_.pop_front();
     for (BytesView rest = blocks; !rest.empty();) {
       const auto kind = static_cast<BlockKind>(take_bytes(rest, 1).front());
@@ -148,7 +123,7 @@ void RecentBlocks::add(const nettrace::Frame& frame, BytesView bytes, Clock::tim
   if (is_full) end_run();
   if (open_.blocks.empty()) open_.begun = now;
   open_.ended = now;
-  keep_block(open_.blocks, frame, bytes);
+  keep_block(open_.blocks.bytes, frame, bytes);
   if (frame.kind == BlockKind::stacks) keep_block(open_stacks_, frame, bytes);
   if (frame.kind != BlockKind::sequence_point) return;
   open_.has_sequence_point = true;
@@ -157,11 +132,11 @@ void RecentBlocks::add(const nettrace::Frame& frame, BytesView bytes, Clock::tim
 
 void RecentBlocks::end_run() {
   if (open_.blocks.empty()) return;
-  compress(open_);
+  open_.blocks.compress();
   if (!open_stacks_.empty()) {
     BlockRun stacks;
-    stacks.blocks = std::exchange(open_stacks_, {});
-    compress(stacks);
+    stacks.blocks.bytes = std::exchange(open_stacks_, {});
+    stacks.blocks.compress();
     open_.stacks = std::make_shared<const BlockRun>(std::move(stacks));
   }
   runs_size_ += open_.size();

@@ -14,6 +14,7 @@
 
 #include "base/error.hpp"
 #include "nettrace/framing.hpp"
+#include "router/agent/recorder/compressed_bytes.hpp"
 
 namespace farport::router {
 
@@ -23,9 +24,7 @@ struct BlockRun {
 
   Clock::time_point begun;  ///< When the first block came.
   Clock::time_point ended;  ///< When the last one came.
-  /// The blocks' contents, each behind its kind and its size. Compressed if `plain_size` is set.
-  std::vector<std::byte> blocks;
-  std::size_t plain_size = 0;  ///< Before compression; 0 if they are not compressed.
+  CompressedBytes blocks;   ///< Their contents, each behind its kind and its size.
   bool has_sequence_point = false;
   /// A copy of the StackBlocks since the last sequence point in `blocks`; null if there are none.
   std::shared_ptr<const BlockRun> stacks;
@@ -52,13 +51,6 @@ class RecentFile {
   BlockRuns runs_;
   std::uint64_t offset_ = 0;
   bool ended_ = false;
-};
-
-/// A recording and, if there are any, others that name its methods.
-struct RecentFiles {
-  RecentFile events;
-  std::vector<RecentFile> names;
-  bool all_named = false;  ///< Whether they name all methods.
 };
 
 /// Keeps what a runtime has written last, within a limit of memory. A runtime may write anything: no more

@@ -1,6 +1,7 @@
 #include "router/agent/recorder/recorder.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include <fmt/format.h>
@@ -26,6 +27,16 @@ constexpr transport::Milliseconds kUntilNextMethods{600'000};
 /// The parts of a runtime's memory that names of methods may take. Compressed, 5,000 take some 200 KiB.
 constexpr std::size_t kMethodsPart = 4;
 constexpr std::size_t kLoadsPart = 8;
+constexpr std::size_t kSamplesPart = 8;
+/// Samples a second of each busy thread. It is odd, so that it hardly ever keeps step with what a timer does.
+constexpr std::uint32_t kSampleFrequency = 19;
+/// How long one sampling takes. Another runtime's turn comes after it, if there are too many.
+constexpr std::uint32_t kSampleSeconds = 30;
+/// The memory of one sampling, most of which is only used while it names native functions.
+constexpr std::uint64_t kSamplingBytes = std::uint64_t{8} << 20;
+constexpr std::uint64_t kMaxSamplings = 2;
+/// How much later names may come than the events that need them: a runtime writes each session every 100 ms.
+constexpr transport::Milliseconds kNamesBehind{200};
 /// With less than this a runtime's definitions would hardly leave room for events.
 constexpr std::uint64_t kMinRuntimeBytes = std::uint64_t{512} << 10;
 constexpr std::uint64_t kMaxRecorded = 100;
@@ -59,10 +70,12 @@ RuntimeRecorder::RuntimeRecorder(transport::Loop& loop, Registry& registry, cons
       runtime_(std::move(runtime)),
       process_(watch_process(registry, runtime_.id)),
       events_(loop, registry, "keep the last minutes of", Stacks::keep, [this] { return limit_of_events(); }),
+      samples_(loop, [this] { return limit_() / kSamplesPart; }),
       loads_(loop, registry, kNaming, Stacks::leave_out, [this] { return limit_() / kLoadsPart; }),
       methods_(0),
       tasks_(loop) {
   tasks_.spawn(repeat(&RuntimeRecorder::record_events));
+  if (shared_.sampler != nullptr) tasks_.spawn(record_samples());
   if (names == Names::ask_later) return;
   tasks_.spawn(find_group());
   tasks_.spawn(repeat(&RuntimeRecorder::record_names));
@@ -72,7 +85,7 @@ std::size_t RuntimeRecorder::limit_of_events() {
   // The limit falls as more runtimes are recorded, and names must not take what is left for events.
   const std::size_t limit = limit_();
   methods_.set_limit(limit / kMethodsPart);
-  return limit - std::min(limit, methods_.size() + limit / kLoadsPart);
+  return limit - std::min(limit, methods_.size() + samples_.size() + limit / kLoadsPart);
 }
 
 Task<void> RuntimeRecorder::find_group() {
@@ -157,21 +170,48 @@ Task<Result<void>> RuntimeRecorder::record_methods() {
   co_return Result<void>();
 }
 
+Task<void> RuntimeRecorder::record_samples() {
+  SamplingRequest wanted;
+  wanted.frequency = kSampleFrequency;
+  wanted.seconds = kSampleSeconds;
+  wanted.memory = kSamplingBytes;
+  for (Result<void> sampled;;) {
+    if (!sampled) co_await transport::sleep(loop_, kUntilNextSession);
+    // In turn, since each takes some memory of the agent, and of the kernel.
+    const auto place = co_await shared_.sampling.take();
+    auto sampling = RuntimeSampling::ask(loop_, registry_, shared_.sampler.get(), runtime_, wanted);
+    sampled = tl::unexpected(Error{});
+    if (!sampling) continue;
+    sampled = co_await (*sampling)->begin(runtime_.name);
+    if (!sampled && sampled.error().cause == ENOTSUP) {
+      if (!std::exchange(shared_.told_why_not, true))
+        log_->info("the recorder keeps no samples of processors: {}", sampled.error().message());
+      co_return;
+    }
+    if (sampled) sampled = co_await samples_.record(std::move(*sampling));
+  }
+}
+
 std::optional<RecentFiles> RuntimeRecorder::files(RecentBlocks::Clock::time_point since) const {
   auto events = events_.blocks().file(since);
   if (!events) return std::nullopt;
-  RecentFiles files{std::move(*events), {}, false};
+  RecentFiles files{std::move(*events), samples_.file(since)};
+  add_names(files);
+  return files;
+}
+
+void RuntimeRecorder::add_names(RecentFiles& files) const {
+  files.names.clear();
   files.all_named = all_named_ && loads_.blocks().drops() == named_drops_;
   // The rundown first: what it names takes no memory of a reader when it comes again.
   for (const RecentBlocks* const names : {&methods_, &loads_.blocks()}) {
     auto file = names->file({});
     if (file) files.names.push_back(std::move(*file));
   }
-  return files;
 }
 
 std::size_t RuntimeRecorder::size() const {
-  return events_.blocks().size() + loads_.blocks().size() + methods_.size();
+  return events_.blocks().size() + samples_.size() + loads_.blocks().size() + methods_.size();
 }
 
 Task<void> RuntimeRecorder::end() {
@@ -182,7 +222,7 @@ Task<void> RuntimeRecorder::end() {
 }
 
 Recorder::Recorder(transport::Loop& loop, Registry& registry, Log log, RecorderSettings settings,
-                   std::shared_ptr<const EndedRuntimes> ended)
+                   std::shared_ptr<const EndedRuntimes> ended, std::shared_ptr<const SamplerProcess> sampler)
     : loop_(loop),
       log_(std::move(log)),
       settings_(std::move(settings)),
@@ -190,7 +230,7 @@ Recorder::Recorder(transport::Loop& loop, Registry& registry, Log log, RecorderS
       ended_(std::move(ended)),
       writing_(loop, 1),
       keeping_(loop),
-      shared_(loop),
+      shared_(loop, std::move(sampler), std::clamp<std::uint64_t>(total_ / kSamplingBytes, 1, kMaxSamplings)),
       kept_(
           loop, registry, log_, std::min(total_ / kMinRuntimeBytes, kMaxRecorded), "the recorder",
           [this, &loop, &registry](const Runtime& runtime) {
@@ -215,6 +255,8 @@ Task<void> Recorder::keep_ended(std::unique_ptr<RuntimeRecorder> recorder) {
   for (int looks = 0; looks < kMaxRunningLooks && process.runs(); ++looks)
     co_await transport::sleep(loop_, kEndLook);
   for (int looks = 0; looks < kMaxEndLooks && process.ended() && !process.end(); ++looks)
+    co_await transport::sleep(loop_, kEndLook);
+  for (int looks = 0; looks < kMaxEndLooks && recorder->is_sampled(); ++looks)
     co_await transport::sleep(loop_, kEndLook);
   if (process.runs()) {
     log_->info("what was recorded of {} is dropped: it is listed no more, but its process runs", name);
@@ -276,10 +318,19 @@ Task<void> Recorder::end() {
   co_await with_deadline(loop_, keeping_.idle(), kEndLimit);
 }
 
-std::optional<RecentFiles> Recorder::files(const std::string& runtime_id, Clock::time_point since) const {
-  const auto kept = kept_.all().find(runtime_id);
-  if (kept == kept_.all().end()) return std::nullopt;
-  return kept->second->files(since);
+Task<std::optional<RecentFiles>> Recorder::files(std::string runtime_id, Clock::time_point since) const {
+  const auto before = kept_.all().find(runtime_id);
+  if (before == kept_.all().end()) co_return std::nullopt;
+  co_await before->second->end_sample_run();
+  // The runtime may have ended meanwhile, and may below.
+  const auto now = kept_.all().find(runtime_id);
+  if (now == kept_.all().end()) co_return std::nullopt;
+  auto files = now->second->files(since);
+  if (!files || files->names.empty()) co_return files;
+  co_await transport::sleep(loop_, kNamesBehind);
+  const auto later = kept_.all().find(runtime_id);
+  if (later != kept_.all().end()) later->second->add_names(*files);
+  co_return files;
 }
 
 RecorderTotals Recorder::totals() const {

@@ -13,7 +13,8 @@
 #include "base/log.hpp"
 #include "router/agent/recorder/ended_runtimes.hpp"
 #include "router/agent/recorder/process_end.hpp"
-#include "router/agent/recorder/recent_blocks.hpp"
+#include "router/agent/recorder/recent_files.hpp"
+#include "router/agent/recorder/recorded_samples.hpp"
 #include "router/agent/recorder/recorded_session.hpp"
 #include "router/agent/runtimes/own_session.hpp"
 #include "router/agent/runtimes/registry.hpp"
@@ -24,6 +25,7 @@
 namespace farport::router {
 
 struct RecorderSettings {
+  bool samples = true;                                   ///< Whether processors are sampled, too.
   std::uint64_t runtime_bytes = std::uint64_t{8} << 20;  ///< The memory for one runtime at most.
   std::string directory{};  ///< Where recordings of runtimes that have ended are kept; empty: nowhere.
   std::uint64_t directory_bytes = std::uint64_t{256} << 20;  ///< Of these recordings, at most.
@@ -37,9 +39,14 @@ class RuntimeRecorder {
 
   /// What the recorders of all runtimes share.
   struct Shared {
-    explicit Shared(transport::Loop& loop) : naming(loop, 1) {}
+    /// `by` may be null: processors are not sampled then. `samplings`: how many there are at a time.
+    Shared(transport::Loop& loop, std::shared_ptr<const SamplerProcess> by, std::size_t samplings)
+        : naming(loop, 1), sampler(std::move(by)), sampling(loop, samplings) {}
 
     transport::Semaphore naming;  ///< For one runtime at a time to name all its methods.
+    std::shared_ptr<const SamplerProcess> sampler;
+    transport::Semaphore sampling;  ///< For runtimes to be sampled in turn.
+    bool told_why_not = false;      ///< Whether it was logged that some runtime can't be sampled.
     /// Threads that look for a control group. They may hang.
     std::shared_ptr<std::atomic<int>> lookups = std::make_shared<std::atomic<int>>(0);
   };
@@ -56,8 +63,13 @@ class RuntimeRecorder {
   /// Has the runtime stop the sessions for good.
   transport::Task<void> end();
 
+  /// What was sampled up to now is in files() after that. Waits for it a limited time.
+  transport::Task<void> end_sample_run() { return samples_.end_run(); }
+  [[nodiscard]] bool is_sampled() const { return samples_.is_under_way(); }
   /// What the runtime has reported; nothing if it has reported nothing.
   [[nodiscard]] std::optional<RecentFiles> files(RecentBlocks::Clock::time_point since) const;
+  /// Puts the newest names in place of those in `files`.
+  void add_names(RecentFiles& files) const;
   /// The memory of all that is kept, in bytes.
   [[nodiscard]] std::size_t size() const;
   /// When the oldest events came; nothing if none has come.
@@ -78,6 +90,7 @@ class RuntimeRecorder {
   transport::Task<void> keep_methods();
   transport::Task<Result<void>> record_methods_in_turn();
   transport::Task<Result<void>> record_methods();
+  transport::Task<void> record_samples();
 
   transport::Loop& loop_;
   Registry& registry_;
@@ -88,6 +101,7 @@ class RuntimeRecorder {
   WatchedProcess process_;
   std::optional<MemoryGroupWatch> group_;
   RecordedSession events_;
+  RecordedSamples samples_;
   RecordedSession loads_;          ///< Of methods, since before methods_ was made.
   RecentBlocks methods_;           ///< All methods at some time, as the runtime has told them.
   std::uint64_t named_drops_ = 0;  ///< The drops of loads_ before methods_ was made.
@@ -111,8 +125,9 @@ class Recorder {
   using Clock = RecentBlocks::Clock;
 
   /// `ended` may be null: nothing is kept of runtimes that have ended then.
+  /// `sampler` may be null: processors are not sampled then.
   Recorder(transport::Loop& loop, Registry& registry, Log log, RecorderSettings settings,
-           std::shared_ptr<const EndedRuntimes> ended);
+           std::shared_ptr<const EndedRuntimes> ended, std::shared_ptr<const SamplerProcess> sampler);
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
@@ -122,8 +137,7 @@ class Recorder {
   transport::Task<void> end();
 
   /// What a runtime has reported since `since`, as far as it is kept; nothing if nothing is.
-  [[nodiscard]] std::optional<RecentFiles> files(const std::string& runtime_id,
-                                                 Clock::time_point since) const;
+  transport::Task<std::optional<RecentFiles>> files(std::string runtime_id, Clock::time_point since) const;
   [[nodiscard]] RecorderTotals totals() const;
 
  private:

@@ -105,9 +105,10 @@ std::string explain_missing_kernel(const PerfFacts& facts) {
 
 namespace {
 
-/// Pages of data; a power of two. A stack takes a kilobyte at most, and the ring is read twenty times a
-/// second.
+/// Pages of data; powers of two. A stack takes a kilobyte at most, and the ring is read twenty times a
+/// second, or twice where samples are few.
 constexpr std::size_t kMaxPages = 64;
+constexpr std::size_t kPagesIfSlow = 16;
 constexpr std::size_t kMinPages = 4;
 
 std::size_t page_size() {
@@ -116,8 +117,8 @@ std::size_t page_size() {
 
 }  // namespace
 
-Result<PerfRing> PerfRing::map(int counter) {
-  for (std::size_t pages = kMaxPages; pages >= kMinPages; pages /= 2) {
+Result<PerfRing> PerfRing::map(int counter, std::size_t most_pages) {
+  for (std::size_t pages = most_pages; pages >= kMinPages; pages /= 2) {
     const std::size_t size = pages * page_size();
     void* const base = ::mmap(nullptr, page_size() + size, PROT_READ | PROT_WRITE, MAP_SHARED, counter, 0);
     if (base != MAP_FAILED) return PerfRing(static_cast<std::byte*>(base), size);
@@ -291,7 +292,7 @@ Result<void> PerfCounters::add_thread(pid_t thread) {
     const auto known = std::find_if(processors_.begin(), processors_.end(),
                                     [&](const Processor& each) { return each.number == *number; });
     if (known == processors_.end()) {
-      ASSIGN_OR_RETURN(auto ring, PerfRing::map(counter.get()));
+      ASSIGN_OR_RETURN(auto ring, PerfRing::map(counter.get(), is_slow() ? kPagesIfSlow : kMaxPages));
       processors_.push_back({*number, counter.get(), std::move(ring)});
     } else if (::ioctl(counter.get(), PERF_EVENT_IOC_SET_OUTPUT, known->first) != 0) {
       return refused(errno);

@@ -44,9 +44,9 @@ struct PerfFacts {
 /// The memory to which the kernel writes the samples of one processor (perf_event_open(2), "MMAP layout").
 class PerfRing {
  public:
-  /// Maps the ring of this counter, which other counters can share. Errors: EPERM (`cause`) if the user has
-  /// no more memory for this (kernel.perf_event_mlock_kb).
-  [[nodiscard]] static Result<PerfRing> map(int counter);
+  /// Maps the ring of this counter, which other counters can share, with so many pages of data at most.
+  /// Errors: EPERM (`cause`) if the user has no more memory for this (kernel.perf_event_mlock_kb).
+  [[nodiscard]] static Result<PerfRing> map(int counter, std::size_t most_pages);
 
   PerfRing(PerfRing&& other) noexcept;
   PerfRing& operator=(PerfRing&&) = delete;
@@ -78,7 +78,9 @@ class PerfCounters final : public SampleSource {
 
   void read(PerfSink& sink) override;
   /// The kernel's rings have room for longer than this.
-  [[nodiscard]] std::chrono::nanoseconds interval() const override { return std::chrono::milliseconds(50); }
+  [[nodiscard]] std::chrono::nanoseconds interval() const override {
+    return std::chrono::milliseconds(is_slow() ? 500 : 50);
+  }
   [[nodiscard]] SampleClock clock() const override { return kind_.clock; }
   [[nodiscard]] bool kernel() const override { return kind_.kernel; }
 
@@ -97,6 +99,8 @@ class PerfCounters final : public SampleSource {
     PerfRing ring;
   };
 
+  /// Whether samples are so few that they need not be read often, nor much room.
+  [[nodiscard]] bool is_slow() const { return kind_.frequency <= 20; }
   explicit PerfCounters(std::uint64_t most) : most_counters_(most) {}
   [[nodiscard]] static int open_counter(const Kind& kind, pid_t thread, int processor);
   [[nodiscard]] Result<void> choose_kind(pid_t process, std::uint32_t frequency, bool with_kernel);

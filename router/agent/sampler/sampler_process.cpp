@@ -240,7 +240,7 @@ Result<void> Sampling::begin(const UniqueFd& process) {
   if (::poll(&ended, 1, 0) != 0) return fail("profile", "the process", "it has ended", {});
   opening_ = false;
   began_ = Clock::now();
-  writer_.on_start({request_.frequency, source_->clock(), source_->kernel()});
+  writer_.on_start({request_.frequency, source_->clock(), source_->kernel(), began_.time_since_epoch()});
   tell_what_is_missing();
   return {};
 }

@@ -5,6 +5,7 @@ import re
 from harness import needs
 
 RUNTIME, RUNDOWN = "Microsoft-Windows-DotNETRuntime", "Microsoft-Windows-DotNETRuntimeRundown"
+SAMPLES = "Microsoft-DotNETCore-SampleProfiler"
 # Microsoft's library leaves the stacks of these out.
 WITHOUT_STACKS = {140, 141, 142, 143, 144, 190}
 LINE = re.compile(r"event (\S+) (\d+) (\S+) time=(-?\d+) (.*?) processor=(\S+) (.*?) opcode=(\d+) (.*?) stack=(\S*) (.*)")

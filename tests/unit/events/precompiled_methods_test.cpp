@@ -31,8 +31,7 @@ MethodTable table_of(PrecompiledMethods& methods) {
   MethodTable table;
   for (auto loads = methods.take_loads(); !loads.empty(); loads = methods.take_loads()) {
     for (const auto& load : loads) {
-      SampleEvent made(std::string(PrecompiledMethods::kMethodLoad.provider),
-                       PrecompiledMethods::kMethodLoad.event_id);
+      SampleEvent made(std::string(kMethodLoad.provider), kMethodLoad.event_id);
       made.payload.bytes(load);
       table.add(made.event());
     }

@@ -4,12 +4,14 @@
 
 #include <catch2/catch.hpp>
 
+#include "nettrace/reader.hpp"
 #include "tests/unit/nettrace/trace_writer.hpp"
 #include "tests/unit/nettrace/transcript.hpp"
 
 using namespace farport;
 using nettrace::BlockKind;
 using nettrace::BytesView;
+using nettrace::NewEvent;
 using nettrace::StreamJoin;
 using test::Bytes;
 using test::FieldWriter;
@@ -150,7 +152,7 @@ TEST_CASE("events of a kind of their own can be added", "[nettrace]") {
   Bytes all = joined.take(first_stream()).value();
   REQUIRE(joined.add_kind({"Added", 12, 1, 4, 8}));
   for (int blocks = 0; blocks < 2; ++blocks)
-    append(all, joined.add_events(std::vector<Bytes>(100, Bytes(1000, std::byte{7}))));
+    append(all, joined.add_events(std::vector<NewEvent>(100, {Bytes(1000, std::byte{7})})));
   joined.next_stream();
   append(all, joined.take(second_stream().bytes()).value());
   append(all, joined.end());
@@ -162,6 +164,34 @@ TEST_CASE("events of a kind of their own can be added", "[nettrace]") {
         }) == 200);
   CHECK(std::ranges::none_of(lines, [](const auto& line) { return line.starts_with("dropped"); }));
   CHECK(lines.back() == "end");
+}
+
+TEST_CASE("events can be added with stacks, threads and times of their own", "[nettrace]") {
+  StreamJoin joined;
+  Bytes all = joined.take(first_stream()).value();
+  CHECK(joined.first_time() == 2'000);
+  REQUIRE(joined.add_kind({"Added", 12, 1, 4, 8}));
+  joined.add_stacks({{0xA1, 0xA2}, {0xB1}});
+  append(all, joined.add_events({{Bytes(2), 1'500, 77, 2}, {Bytes(2), 1'600, 78, 1}}));
+  joined.add_stacks({{0xC1}});
+  append(all, joined.add_events({{Bytes(2), 1'700, 77, 1}}));
+  append(all, joined.end());
+  struct Seen {
+    std::uint64_t thread;
+    std::vector<std::uint64_t> stack;
+    bool operator==(const Seen&) const = default;
+  };
+  struct Added final : nettrace::Handler {
+    void on_event(const nettrace::Event& event) override {
+      if (event.definition.provider != "Added") return;
+      Seen& made = seen.emplace_back(Seen{event.thread.id, {}});
+      for (std::size_t at = 0; at < event.stack.size(); ++at) made.stack.push_back(event.stack[at]);
+    }
+    std::vector<Seen> seen;
+  } added;
+  nettrace::Reader reader(added);
+  REQUIRE(reader.feed(all));
+  CHECK(added.seen == std::vector<Seen>{{77, {0xB1}}, {78, {0xA1, 0xA2}}, {77, {0xC1}}});
 }
 
 TEST_CASE("what can't be joined is refused", "[nettrace]") {

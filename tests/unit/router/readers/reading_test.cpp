@@ -153,6 +153,7 @@ namespace {
 
 Task<std::string> join_through(Reading& reading, test::Bytes first, test::Bytes second, test::Bytes third) {
   std::ignore = co_await reading.write_part(first);
+  std::ignore = co_await reading.write_part({});  // No samples.
   std::ignore = co_await reading.write_part(second);
   std::ignore = co_await reading.write(third);
   co_await reading.finish();

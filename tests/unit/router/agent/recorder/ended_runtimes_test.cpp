@@ -105,7 +105,7 @@ TEST_CASE("what is kept of a runtime that has ended is found again", "[recorder]
   CHECK(found->seconds == 120);
   const auto file = kept.directory.open(id);
   REQUIRE(file);
-  const auto content = read_limited(file->front().get(), kPlenty);
+  const auto content = read_limited(file->events.get(), kPlenty);
   REQUIRE(content);
   CHECK(content->starts_with("Nettrace"));
   CHECK(content->size() == found->bytes);
@@ -116,13 +116,15 @@ TEST_CASE("what is kept of a runtime that has ended is found again", "[recorder]
 TEST_CASE("recordings with names are kept, and go, with the recording", "[recorder]") {
   Kept kept(40'000);
   EndedRuntime first = ended("first", "2026-11-27T10:00:01Z");
-  const router::RecentFiles files{one_event(5'000), {one_event(2'000), one_event(1'000)}};
+  const router::RecentFiles files{one_event(5'000), {}, {one_event(2'000), one_event(1'000)}};
   REQUIRE(kept.directory.keep(first, files, kept.removed));
   auto opened = kept.directory.open(first.id);
   REQUIRE(opened);
-  REQUIRE(opened->size() == 3);
+  REQUIRE(opened->names.size() == 2);
+  CHECK(!opened->samples);
   std::vector<std::size_t> sizes;
-  for (const UniqueFd& file : *opened) sizes.push_back(read_limited(file.get(), kPlenty)->size());
+  for (const UniqueFd* file : {&opened->events, &opened->names[0], &opened->names[1]})
+    sizes.push_back(read_limited(file->get(), kPlenty)->size());
   CHECK(std::ranges::is_sorted(sizes, std::ranges::greater()));
   CHECK(sizes[0] + sizes[1] + sizes[2] == first.bytes);
   kept.keep(ended("second", "2026-11-27T10:00:02Z"), 20'000);

@@ -1,0 +1,77 @@
+// RecordedSamples: what a process has done on processors lately, as the agent's sampler tells it. The agent
+// reads none of it.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/error.hpp"
+#include "router/agent/recorder/compressed_bytes.hpp"
+#include "router/agent/sampler/runtime_sampling.hpp"
+#include "transport/event.hpp"
+#include "transport/task.hpp"
+
+namespace farport::router {
+
+/// One whole stream of samples.
+struct SampleRun {
+  using Clock = std::chrono::steady_clock;
+
+  Clock::time_point begun;
+  Clock::time_point ended;
+  CompressedBytes stream;
+};
+
+/// Streams of samples, each behind its size (see SampleEvents), made piece by piece. It holds them, whatever
+/// becomes of the RecordedSamples that they are from.
+class SampleFile {
+ public:
+  /// The file's next bytes; nothing after its end.
+  [[nodiscard]] std::vector<std::byte> next();
+  [[nodiscard]] bool empty() const { return runs_.empty(); }
+
+ private:
+  friend class RecordedSamples;
+  std::deque<std::shared_ptr<const SampleRun>> runs_;
+};
+
+/// Keeps the last runs of a process's samplings, within a limit of memory.
+class RecordedSamples {
+ public:
+  using Clock = SampleRun::Clock;
+  using Limit = std::function<std::size_t()>;
+
+  /// `limit` returns the memory that they may take now, in bytes.
+  RecordedSamples(transport::Loop& loop, Limit limit) : loop_(loop), limit_(std::move(limit)), ended_(loop) {}
+  RecordedSamples(const RecordedSamples&) = delete;
+  RecordedSamples& operator=(const RecordedSamples&) = delete;
+
+  /// Keeps what a sampling that has begun tells, up to its end. Errors: it has failed, or tells too much.
+  transport::Task<Result<void>> record(std::unique_ptr<RuntimeSampling> sampling);
+  /// Has the run under way, if there is one, end now, and waits a limited time until it is kept. May be
+  /// called several times at once.
+  transport::Task<void> end_run();
+  [[nodiscard]] bool is_under_way() const { return sampling_ != nullptr; }
+
+  /// The memory of all runs, in bytes.
+  [[nodiscard]] std::size_t size() const { return size_; }
+  /// All runs that ended since `since`.
+  [[nodiscard]] SampleFile file(Clock::time_point since) const;
+
+ private:
+  transport::Task<Result<void>> read_run(SampleRun& run);
+  void keep(SampleRun run);
+
+  transport::Loop& loop_;
+  Limit limit_;
+  std::unique_ptr<RuntimeSampling> sampling_;  ///< Of the run under way.
+  transport::Condition ended_;                 ///< Changes when a run has ended.
+  std::deque<std::shared_ptr<const SampleRun>> runs_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace farport::router
