@@ -487,7 +487,7 @@ complete -c farport -n '__fish_seen_subcommand_from recent' -s h -l help -d 'Pri
 complete -c farport -n '__fish_seen_subcommand_from recent' -s n -l name -x -d 'Name of the runtime, if TARGET has several'
 complete -c farport -n '__fish_seen_subcommand_from recent' -s p -l process-id -x -d 'Pid of the runtime, as shown by farport ps'
 complete -c farport -n '__fish_seen_subcommand_from recent' -l timeout -x -d 'How long to wait for a runtime that does not answer [30s]'
-complete -c farport -n '__fish_seen_subcommand_from recent' -s o -l output -r -F -d 'Output file; its extension chooses the format: .html (timeline), .json, .nettrace [NAME_TIME.nettrace]'
+complete -c farport -n '__fish_seen_subcommand_from recent' -s o -l output -r -F -d 'Output file; its extension chooses the format: .html (timeline with flame graphs), .json, .speedscope.json, .nettrace [NAME_TIME.nettrace]'
 complete -c farport -n '__fish_seen_subcommand_from recent' -l force -d 'Replace an existing file'
 complete -c farport -n '__fish_seen_subcommand_from recent' -l last -x -d 'How far back, if so much is kept [2m]'
 complete -c farport -n '__fish_seen_subcommand_from recent' -l crash -x -d 'A runtime that has ended, by its id in farport crashes'

@@ -73,6 +73,9 @@ class Writer {
                  since_begin(entry.time), events::to_string(entry.level), json_string(entry.category),
                  json_string(entry.message), entry.thread);
     });
+    put_list(out_, "samples", timeline_.samples, [this](const Sample& sample) {
+      out_.print("{:.1f},{},{}", since_begin(sample.time), sample.thread, sample.stack);
+    });
     put_list(out_, "stacks", timeline_.stacks,
              [this](const auto& stack) { out_.print("[{}]", fmt::join(stack, ",")); });
     put_list(out_, "frames", timeline_.frames,

@@ -48,6 +48,13 @@ struct Thrown {
   StackId stack = 0;
 };
 
+/// A thread was on a processor.
+struct Sample {
+  Time time;
+  std::uint64_t thread = 0;
+  StackId stack = 0;
+};
+
 struct Timeline {
   std::string process;
   std::uint64_t pid = 0;
@@ -60,6 +67,7 @@ struct Timeline {
   std::vector<Time> starved;  ///< The thread pool added a thread because none of its threads got on.
   std::vector<Thrown> exceptions;
   std::vector<events::LogEntry> logs;
+  std::vector<Sample> samples;
 
   std::vector<std::vector<std::uint32_t>> stacks;  ///< Indexes in `frames`, the innermost first.
   std::vector<std::string> frames;                 ///< Names, or addresses.
@@ -68,7 +76,8 @@ struct Timeline {
 
 /// Writes it as JSON. Times and lengths are in milliseconds, times since `began`, which is since 1970.
 /// Members of `vitals` are lists with a value, or null, for each of its times; sizes are in bytes. `stack` is
-/// an index in `stacks`, whose numbers are indexes in `frames`.
+/// an index in `stacks`, whose numbers are indexes in `frames`. `samples` has the numbers of each sample in a
+/// row: its time, thread and stack.
 void write_json(const Timeline& timeline, profile::Output& out);
 
 /// Writes it as a page in one file; timeline/page/ has its appearance.

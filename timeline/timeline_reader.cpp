@@ -74,6 +74,8 @@ void TimelineReader::on_event(const nettrace::Event& event) {
     left_out_ += thrown_.add(std::move(*thrown), size);
   } else if (event.definition.provider == events::kRuntimeProvider) {
     take_runtime_event(event);
+  } else if (event.definition.provider == events::kSampleProvider) {
+    take_sample(event);
   } else {
     take_measurement(event);
   }
@@ -87,6 +89,14 @@ void TimelineReader::take_measurement(const nettrace::Event& event) {
   if (measured_ && measurement->time - *measured_ > kOneMoment) end_moment();
   if (!measured_) measured_ = measurement->time;
   vitals_->take(*measurement);
+}
+
+void TimelineReader::take_sample(const nettrace::Event& event) {
+  if (event.stack.empty()) return;
+  AddressedSample sample{{events::time_of(trace_, event), event.thread.id}, addresses_of(event.stack)};
+  on_stacks_.add(sample.stack);
+  const std::size_t size = sizeof(sample) + size_of(sample.stack);
+  left_out_ += samples_.add(std::move(sample), size);
 }
 
 void TimelineReader::end_moment() {
@@ -202,6 +212,10 @@ Timeline TimelineReader::take(std::string process) {
     made.exceptions.push_back(
         {thrown.time, thrown.thread, thrown.type, thrown.message, stack_id(thrown.stack, made)});
   for (const auto& [entry, size] : logs_.items()) made.logs.push_back(entry);
+  for (const auto& [sample, size] : samples_.items()) {
+    made.samples.push_back(sample.sample);
+    made.samples.back().stack = stack_id(sample.stack, made);
+  }
 
   std::optional<std::pair<Time, Time>> span;
   const auto sort = [&span](auto& items, auto time_of) {
@@ -218,6 +232,7 @@ Timeline TimelineReader::take(std::string process) {
   sort(made.starved, std::identity());
   sort(made.exceptions, &Thrown::time);
   sort(made.logs, &events::LogEntry::time);
+  sort(made.samples, &Sample::time);
   if (span) std::tie(made.begin, made.end) = *span;
   return made;
 }

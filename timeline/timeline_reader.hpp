@@ -70,6 +70,10 @@ class TimelineReader final : public nettrace::Handler {
     LockWait wait;
     std::vector<std::uint64_t> stack;
   };
+  struct AddressedSample {
+    Sample sample;
+    std::vector<std::uint64_t> stack;
+  };
 
   template <typename Item>
   void add_newest(std::deque<Item>& to, Item item) {
@@ -81,6 +85,7 @@ class TimelineReader final : public nettrace::Handler {
   void take_measurement(const nettrace::Event& event);
   void take_runtime_event(const nettrace::Event& event);
   void end_wait(const nettrace::Event& event);
+  void take_sample(const nettrace::Event& event);
   void end_moment();
   [[nodiscard]] std::vector<Pause> pauses();
   StackId stack_id(const std::vector<std::uint64_t>& addresses, Timeline& into);
@@ -95,6 +100,7 @@ class TimelineReader final : public nettrace::Handler {
   std::deque<Time> starved_;
   Newest<events::ThrownException> thrown_;
   Newest<events::LogEntry> logs_;
+  Newest<AddressedSample> samples_;
   std::uint64_t left_out_ = 0;
   events::CodeAddresses on_stacks_;
   events::MethodTable methods_{on_stacks_};

@@ -28,7 +28,9 @@
 #include "cli/terminal/live_region.hpp"
 #include "cli/terminal/table.hpp"
 #include "config/resolve.hpp"
+#include "events/sampled_profile.hpp"
 #include "nettrace/reader.hpp"
+#include "profile/form.hpp"
 #include "profile/output.hpp"
 #include "router/collect/recording.hpp"
 #include "router/mirror/agent_session.hpp"
@@ -67,9 +69,12 @@ struct Received {
 /// A form of the file.
 struct Form {
   std::string_view ending;
-  void (*write)(const timeline::Timeline&, profile::Output&);  ///< Null for the recording itself.
+  void (*write_timeline)(const timeline::Timeline&, profile::Output&) = nullptr;
+  std::optional<profile::Form> profile{};  ///< Of the samples. Without both, the recording itself.
 };
-constexpr std::array kForms{Form{".nettrace", nullptr}, Form{".html", timeline::write_html},
+constexpr std::array kForms{Form{".nettrace"}, Form{".html", timeline::write_html},
+                            // Before its own ending.
+                            Form{".speedscope.json", nullptr, profile::Form::speedscope},
                             Form{".json", timeline::write_json}};
 
 /// The form that a file's name asks for; null if there is no such form.
@@ -80,23 +85,42 @@ const Form* form_of(std::string_view path) {
   return form == kForms.end() ? nullptr : form;
 }
 
+Result<void> read_joined(router::ReaderInput& from, router::ReaderOutput& to, nettrace::Handler& events) {
+  nettrace::Reader reader(events);
+  return router::join_recordings(from, to, [&reader](const auto& bytes) { return reader.feed(bytes); });
+}
+
+/// The samples of the processor in a recording.
+Result<profile::Profile> read_profile(const std::string& process, router::ReaderInput& from,
+                                      router::ReaderOutput& to) {
+  events::SampledProfile samples(profile::Keep::each);
+  RETURN_IF_ERROR(read_joined(from, to, samples));
+  profile::Profile taken = samples.take();
+  if (taken.samples.empty())
+    return fail("make a profile of", process, "the agent has kept no samples of the processor for you",
+                "its log says why, or your role lacks the permission profile");
+  taken.process = process;
+  taken.clock = profile::Clock::cpu;
+  taken.interval = std::chrono::nanoseconds(std::chrono::seconds(1)) / router::kRecentFrequency;
+  return taken;
+}
+
 /// What the reader does.
 Result<void> make_file(const Form& form, const std::string& process, router::ReaderInput& from,
                        router::ReaderOutput& to) {
-  if (form.write == nullptr)
-    return router::join_recordings(from, to, [&to](const auto& bytes) -> Result<void> {
-      to.write_lines(bytes);
-      return {};
-    });
-  timeline::TimelineReader events;
-  nettrace::Reader reader(events);
-  RETURN_IF_ERROR(
-      router::join_recordings(from, to, [&reader](const auto& bytes) { return reader.feed(bytes); }));
-  profile::Output out([&to](std::string_view piece) -> Result<void> {
+  const auto write = [&to](const auto& piece) -> Result<void> {
     to.write_lines(piece);
     return {};
-  });
-  form.write(events.take(process), out);
+  };
+  if (form.profile) {
+    ASSIGN_OR_RETURN(const auto taken, read_profile(process, from, to));
+    return profile::write_profile(taken, *form.profile, write);
+  }
+  if (form.write_timeline == nullptr) return router::join_recordings(from, to, write);
+  timeline::TimelineReader events;
+  RETURN_IF_ERROR(read_joined(from, to, events));
+  profile::Output out(write);
+  form.write_timeline(events.take(process), out);
   return out.finish();
 }
 
@@ -259,9 +283,10 @@ Task<std::optional<Result<Received>>> RecentTransfer::run(transport::StopSource&
 int recent(const config::RecentSettings& settings) {
   const Form* const form = form_of(settings.output);
   if (form == nullptr)
-    return report(Error{"write the recording to", settings.output,
-                        "the file name's extension gives no known format", "use .html, .json or .nettrace"},
-                  kUsage);
+    return report(
+        Error{"write the recording to", settings.output, "the file name's extension gives no known format",
+              "use .html, .speedscope.json, .json or .nettrace"},
+        kUsage);
   ASSIGN_OR_REPORT(const auto agents, agents_of({settings.remote}), kUsage);
   const auto readers = start_readers(settings.remote, [form](const auto& wanted, auto& from, auto& to) {
     return make_file(*form, wanted.text, from, to);
@@ -287,7 +312,8 @@ int recent(const config::RecentSettings& settings) {
 constexpr const char* kRecentAbout =
     "Gets what an agent has recorded of a runtime before now, as a page with a timeline or as a .nettrace\n"
     "file: garbage collections, exceptions with their stacks, waits for locks, the thread pool, processor\n"
-    "and memory, and logs from warnings on. The agent must have been started with --recorder. Works for an\n"
+    "and memory, logs from warnings on, and where threads spent the processor. The agent must have been "
+    "started with --recorder. Works for an\n"
     "application that hangs, too: the runtime is only asked for the names of its methods, and they are left\n"
     "out if it does not answer. Prints the path.";
 constexpr const char* kRecentExamples = R"(Examples:
@@ -299,8 +325,8 @@ constexpr const char* kRecentExamples = R"(Examples:
 RunCommand add_recent_options(CLI::App& options, config::Flags& flags) {
   add_target(options, flags);
   add_output(options, flags,
-             "Output file; its extension chooses the format: .html (timeline), .json, .nettrace "
-             "[NAME_TIME.nettrace]");
+             "Output file; its extension chooses the format: .html (timeline with flame graphs), .json, "
+             ".speedscope.json, .nettrace [NAME_TIME.nettrace]");
   options.add_option("--last", flags.duration, "How far back, if so much is kept [2m]")->type_name("TIME");
   options.add_option("--crash", flags.crash, "A runtime that has ended, by its id in farport crashes")
       ->type_name("ID");

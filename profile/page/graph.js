@@ -1,5 +1,7 @@
 // The drawing. Rows that are out of sight are laid out, but not drawn: a stack may be 100,000 calls deep.
 
+/** The number of what stands for all calls. Callers have lower numbers than what they call. */
+const ROOT = 0;
 const ROW = 19;
 const NARROWEST = 0.4;
 const FONT = "12px ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace";

@@ -1,7 +1,5 @@
 // What was sampled: the tree of calls, and how many samples of those that are selected each has.
 
-const ROOT = 0;
-
 class Model {
   /** `data`: see profile/html.hpp. */
   constructor(data) {

@@ -43,6 +43,10 @@ inline constexpr std::chrono::milliseconds kStacksTime{200};
 /// the runtime's.
 [[nodiscard]] ipc::CollectTracing wanted_recent(std::string_view version);
 
+/// How often in a second the recorder samples each thread that is on a processor. It is odd, so that it
+/// hardly ever keeps step with what a timer does.
+inline constexpr std::uint32_t kRecentFrequency = 19;
+
 /// The names of methods that the runtime compiles, or first uses, from now on. `version` is the runtime's.
 [[nodiscard]] ipc::CollectTracing wanted_loads(std::string_view version);
 

@@ -210,7 +210,7 @@ class Recorder(Recording, Case):
     def test_what_is_wrong_is_said(self):
         page = self.lab.near.run(needs.farport(), "recent", self.agent.remote, *self.lab.tools_pair.flags(), "-o", "x.svg")
         self.assertEqual(page.code, 2, page.described)
-        self.assertIn("use .html, .json or .nettrace", page.stderr)
+        self.assertIn("use .html, .speedscope.json, .json or .nettrace", page.stderr)
         done, file = self.recent()
         again = self.lab.near.run(needs.farport(), "recent", self.agent.remote, *self.lab.tools_pair.flags(), "-o", file)
         self.assertEqual(again.code, 1, again.described)
@@ -309,12 +309,48 @@ class BlackBox(Recording, Case):
         done, file = self.recent()
         self.assert_ok(done)
         self.assertTrue(any("Watched.Work.Burn" in name for name in self.tools.frames(file)))
+        profile = os.path.join(self.lab.new_directory(self.lab.near, "profile"), "before.speedscope.json")
+        arguments = (needs.farport(), "recent", self.agent.remote, "-o", profile)
+        self.assert_ok(self.lab.near.run(*arguments, *self.lab.tools_pair.flags()))
+        with open(profile, encoding="utf-8") as opened:
+            self.assertTrue(any("Work.Burn" in frame["name"] for frame in json.load(opened)["shared"]["frames"]))
+        refused = self.lab.near.run(*arguments, "--force", *tracer.flags())
+        self.assertEqual(refused.code, 1, refused.described)
+        self.assertIn("permission profile", refused.stderr)
+        self.check_flame_graph()
         # They are what a profile shows, which takes its own permission.
         self.assertEqual(self.samples(pair=tracer), [])
         self.application.process.kill()
         crash = self.crash()
         self.assertGreater(len(self.samples("--crash", crash["id"])), 10)
         self.assertEqual(self.samples("--crash", crash["id"], pair=tracer), [])
+
+    def check_flame_graph(self):
+        """Of a stretch on the page."""
+        page = os.path.join(self.lab.new_directory(self.lab.near, "page"), "before.html")
+        self.assert_ok(self.lab.near.run(needs.farport(), "recent", self.agent.remote, *self.lab.tools_pair.flags(), "-o", page))
+        browser = Browser()
+        self.addCleanup(browser.close)
+        browser.open(page)
+        self.assertFalse(browser.eval("part('flame').disabled"))
+        browser.press("f")
+        self.assertEqual(browser.complaints(), [])
+        self.assertEqual(browser.eval("getComputedStyle(part('list')).display"), "none")
+        whole = browser.eval("graph.model.total[0]")
+        self.assertGreater(whole, 10)
+        self.assertTrue(browser.eval("graph.model.names.some((name) => name.includes('Work.Burn'))"))
+        self.assertGreater(browser.eval("graph.rows.length"), 3)
+        # A stretch has its own.
+        browser.eval("lanes.show(model.samples[0].time, model.samples[4].time)")
+        self.assertEqual(browser.eval("graph.model.total[0]"), browser.eval(
+            "model.samples.filter(({ time }) => time >= lanes.from && time <= lanes.to).length"))
+        self.assertLess(browser.eval("graph.model.total[0]"), whole)
+        browser.press("/")
+        browser.type("Work.Burn")
+        self.assertTrue(browser.eval("graph.found.includes(1)"))
+        browser.press("Escape")
+        browser.press("f")
+        self.assertNotEqual(browser.eval("getComputedStyle(part('list')).display"), "none")
 
     def test_one_that_is_stopped_has_names_too(self):
         self.application.get("/throw", message="before it stopped")

@@ -2,6 +2,7 @@
 
 const model = new Model(JSON.parse(part("data").textContent));
 const lanes = new Lanes(model, part("lanes"), told);
+const graph = new Graph(new Calls(model.data.process, []), part("stage"), part("graph"), part("rest"));
 const MOST_ENTRIES = 500;
 
 function describe() {
@@ -42,12 +43,46 @@ function entry(each) {
   return made;
 }
 
+/** Shows what happened in the stretch, or where its processor time went. */
 function list() {
+  if (showsGraph()) return drawGraph();
   const found = model.select(lanes.from, lanes.to, part("kind").value, expression());
   part("list").replaceChildren(...found.slice(0, MOST_ENTRIES).map(entry));
   part("shown").textContent = found.length > MOST_ENTRIES
     ? `the first ${number(MOST_ENTRIES)} of ${number(found.length)}: zoom in to see the others`
     : `${number(found.length)} in ${milliseconds(lanes.to - lanes.from)}`;
+}
+
+function showsGraph() {
+  return !part("stage").hidden;
+}
+
+function drawGraph() {
+  const calls = new Calls(model.data.process, model.sampled(lanes.from, lanes.to));
+  const wanted = expression();
+  graph.model = calls;
+  graph.zoomed = graph.cursor = ROOT;
+  graph.hovered = null;
+  graph.found = wanted && calls.search(wanted);
+  part("shown").textContent = `${number(calls.total[ROOT])} samples of the processor in ${milliseconds(lanes.to - lanes.from)}`;
+  graph.layOut();
+}
+
+function toggleGraph() {
+  if (model.samples.length === 0) return;
+  part("stage").hidden = showsGraph();
+  part("list").hidden = showsGraph();
+  part("kind").disabled = showsGraph();
+  document.body.classList.toggle("graph", showsGraph());
+  part("flame").setAttribute("aria-pressed", String(showsGraph()));
+  list();
+}
+
+function showCall(call) {
+  graph.hover(call);
+  const { total, self } = graph.model;
+  const share = (samples) => `${((100 * samples) / Math.max(total[ROOT], 1)).toFixed(1)} %`;
+  part("status").textContent = call === null ? "" : `${graph.model.name(call)} — ${number(total[call])} samples, ${share(total[call])} · in itself ${number(self[call])}, ${share(self[call])}`;
 }
 
 let listed = "";
@@ -74,8 +109,11 @@ function pressKey(event) {
     "+": () => lanes.zoom(0.5),
     "-": () => lanes.zoom(2),
     "/": () => part("search").focus(),
+    f: toggleGraph,
   };
-  if (event.key === "Escape") {
+  if (event.target === part("graph") && moveInGraph(event.key)) {
+    event.preventDefault();
+  } else if (event.key === "Escape") {
     if (event.target === part("search")) part("lanes").focus();
     reset();
   } else if (!typing && !event.ctrlKey && !event.metaKey && event.key in ways) {
@@ -84,11 +122,27 @@ function pressKey(event) {
   }
 }
 
+/** Returns whether the key means something there. */
+function moveInGraph(key) {
+  const ways = { ArrowUp: "out", ArrowDown: "in", ArrowLeft: "left", ArrowRight: "right" };
+  if (key === "Enter") graph.zoom(graph.cursor);
+  else if (key in ways) graph.move(ways[key]);
+  else return false;
+  showCall(graph.cursor);
+  return true;
+}
+
 describe();
 document.addEventListener("keydown", pressKey);
 part("search").addEventListener("input", list);
 part("kind").addEventListener("change", list);
 part("controls").addEventListener("submit", (event) => event.preventDefault());
 part("reset").addEventListener("click", reset);
+part("flame").addEventListener("click", toggleGraph);
+part("flame").disabled = model.samples.length === 0;
+part("flame").title = model.samples.length === 0 ? "No samples of the processor were kept" : "Where the processor time of the stretch went";
+part("graph").addEventListener("pointermove", (event) => showCall(graph.callAt(event.clientX, event.clientY)));
+part("graph").addEventListener("pointerleave", () => showCall(null));
+part("graph").addEventListener("click", (event) => graph.zoom(graph.callAt(event.clientX, event.clientY) ?? ROOT));
 lanes.draw();
 told();

@@ -21,6 +21,13 @@ class Model {
     this.data = data;
     this.duration = Math.max(data.duration, 1);
     this.entries = this.listEntries().sort((a, b) => a.time - b.time);
+    this.samples = [];
+    for (let at = 0; at < data.samples.length; at += 3) this.samples.push({ time: data.samples[at], stack: data.samples[at + 2] });
+  }
+
+  /** The stacks that were sampled from `from` to `to`. */
+  sampled(from, to) {
+    return this.samples.filter(({ time }) => time >= from && time <= to).map(({ stack }) => this.stack(stack));
   }
 
   listEntries() {

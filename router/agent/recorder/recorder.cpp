@@ -28,8 +28,6 @@ constexpr transport::Milliseconds kUntilNextMethods{600'000};
 constexpr std::size_t kMethodsPart = 4;
 constexpr std::size_t kLoadsPart = 8;
 constexpr std::size_t kSamplesPart = 8;
-/// Samples a second of each busy thread. It is odd, so that it hardly ever keeps step with what a timer does.
-constexpr std::uint32_t kSampleFrequency = 19;
 /// How long one sampling takes. Another runtime's turn comes after it, if there are too many.
 constexpr std::uint32_t kSampleSeconds = 30;
 /// The memory of one sampling, most of which is only used while it names native functions.
@@ -172,7 +170,7 @@ Task<Result<void>> RuntimeRecorder::record_methods() {
 
 Task<void> RuntimeRecorder::record_samples() {
   SamplingRequest wanted;
-  wanted.frequency = kSampleFrequency;
+  wanted.frequency = kRecentFrequency;
   wanted.seconds = kSampleSeconds;
   wanted.memory = kSamplingBytes;
   for (Result<void> sampled;;) {

@@ -148,6 +148,25 @@ TEST_CASE("a starved thread pool is told, other changes of its size aren't", "[t
   CHECK(reading.take().starved.size() == 1);
 }
 
+TEST_CASE("samples of the processor are in the timeline with names", "[timeline]") {
+  Reading reading;
+  for (const std::int64_t time : {30, 10}) {
+    SampleEvent sample(events::kSampleProvider, 0);
+    sample.timestamp = time * kMillisecond;
+    sample.thread.id = 7;
+    sample.payload.u32(2);
+    sample.addresses = {0x1010, 0x2020};
+    reading.add(sample);
+  }
+  SampleEvent unknown(events::kSampleProvider, 0);
+  reading.add(unknown).add(method(0x1000, "Quote")).add(method(0x2000, "Serve"));
+  const auto json = reading.json();
+  CHECK(json["samples"] == nlohmann::json{0, 7, 0, 20, 7, 0});
+  REQUIRE(json["stacks"].size() == 1);
+  CHECK(json["frames"][json["stacks"][0][1].get<std::size_t>()].get<std::string>().find("Serve") !=
+        std::string::npos);
+}
+
 TEST_CASE("what takes too much memory goes, the oldest first", "[timeline]") {
   Reading reading;
   const std::string large(60'000, 'x');
