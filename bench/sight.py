@@ -138,10 +138,14 @@ class Sight:
         return run_tool([*command, "--duration", length], self.peer.sockets)
 
     @contextlib.contextmanager
-    def recorder(self):
+    def recorder(self, name: str):
         """An agent that keeps the last minutes of the application, once its session runs."""
-        path = self.work / "recorder.sock"
-        command = [self.farport, "serve", "--recorder", "--local", path, "--allow-local", "root=observer", "--search",
+        path, ended = self.work / "recorder.sock", self.work / "ended"
+        ended.mkdir(mode=0o700, exist_ok=True)
+        file = self.work / "recorder.toml"
+        of_all = name == sight_report.WHOLE_RECORDER
+        file.write_text(f'[recorder]\nkeep = true\ndirectory = "{ended}"\n' if of_all else "[recorder]\nkeep = true\nsamples = false\n")
+        command = [self.farport, "serve", "--config", file, "--local", path, "--allow-local", "root=observer", "--search",
                    self.work / "busy"]  # fmt: skip
         with subprocess.Popen(command, stderr=subprocess.DEVNULL) as agent:
             wait_until(path.exists, "the recorder's socket")
@@ -152,9 +156,9 @@ class Sight:
 
     def measured(self, name: str, look) -> dict[str, float]:
         """A round; of the recorder with it."""
-        if name != sight_report.RECORDER:
+        if name not in sight_report.RECORDERS:
             return self.round(look)
-        with self.recorder() as agent:
+        with self.recorder(name) as agent:
             return {**self.round(look, agent), "recorder_mib": measure.pss_mib(agent.pid)}
 
     def round(self, look, *others) -> dict[str, float]:
@@ -170,7 +174,7 @@ class Sight:
     def rounds(self) -> dict[str, list[dict[str, float]]]:
         """Each way to look, between rounds in which nobody does."""
         ways = {sight_report.NOTHING: self.rest, sight_report.PROFILE: self.profile, sight_report.TRACE: self.trace,
-                sight_report.RECORDER: self.rest}  # fmt: skip
+                **{name: self.rest for name in sight_report.RECORDERS}}  # fmt: skip
         rounds = {name: [] for name in ways}
         self.rest()  # Until what is busy has been compiled for good.
         for number in range(self.plan.rounds):

@@ -7,8 +7,10 @@ import report
 from goals import Goal
 
 NOTHING, PROFILE, TRACE = "nobody looks", "farport profile, 99 Hz", "dotnet-trace, dotnet-sampled-thread-time"
-RECORDER = "farport serve --recorder"
-LOOKS = (PROFILE, TRACE, RECORDER)  # In this order, with a round of nothing before and after each.
+RECORDER = "farport serve --recorder, without samples"
+WHOLE_RECORDER = "farport serve --recorder --recorder-directory"
+RECORDERS = (RECORDER, WHOLE_RECORDER)
+LOOKS = (PROFILE, TRACE, *RECORDERS)  # In this order, with a round of nothing before and after each.
 COUNTED = {"per_cpu_second": "orders per CPU second", "per_second": "orders per second"}
 
 
@@ -76,7 +78,7 @@ def tool_table(results: dict) -> str:
 
 
 def all_goals(results: dict) -> list[Goal]:
-    own, rival, recorder = (costs(results, name, "per_cpu_second") for name in LOOKS)
+    own, rival, recorder, whole = (costs(results, name, "per_cpu_second") for name in LOOKS)
     median = statistics.median(own)
     seconds = max(each["seconds"] for each in results["rounds"][PROFILE])
     length = results["seconds"]
@@ -84,7 +86,7 @@ def all_goals(results: dict) -> list[Goal]:
     size = f"{results['conversion']['mib']:.0f} MiB"
     faster = stock["seconds"] / html["seconds"]
     profiling, rest = results["profiling_mib"], results["at_rest_mib"]
-    recording = max(each["recorder_mib"] for each in results["rounds"][RECORDER])
+    recording = max(each["recorder_mib"] for name in RECORDERS for each in results["rounds"][name])
     counters = results["counters"]
     tool = report.medians(results["rounds"][TRACE])
     found = results["names"]
@@ -103,6 +105,7 @@ def all_goals(results: dict) -> list[Goal]:
              f"{counters['mib']:.1f} of {tool['mib']:.1f} MiB", counters["mib"] <= tool["mib"] / 10),
         Goal("the recorder costs at most 1% of what the application gets done in a CPU second", with_spread(recorder),
              statistics.median(recorder) <= 1),
+        Goal("... and with samples and names 2%", with_spread(whole), statistics.median(whole) <= 2),
         Goal("... and its agent holds less than 16 MiB (PSS)", f"{recording:.1f} MiB", recording < 16),
         Goal("95% of the samples of managed code have names for all of it", f"{named:.1f}% of {found['managed']:,}", named >= 95),
         Goal("... and every frame has at least its module", f"{found['nowhere']} have none", found["nowhere"] == 0),
