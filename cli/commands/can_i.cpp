@@ -166,6 +166,7 @@ const std::vector<Ability>& abilities() {
       {"count (dotnet-counters)", session},
       {"see stacks (dotnet-stack)", session},
       {"see the heap (dotnet-gcdump)", session},
+      {"see what happened before (farport recent)", {"CollectTracing2"}},
       {"profile the processor (farport profile)", {auth::kProfile}},
       {"see the kernel in that", {auth::kProfileKernel}},
       {"dump (dotnet-dump, farport dump)", {"GenerateCoreDump3"}},

@@ -88,7 +88,7 @@ class CanI(Case):
         for line in lines:
             found.setdefault(line.split("  ")[0], []).append(line)
         for word in ("trace (dotnet-trace)", "count (dotnet-counters)", "see stacks (dotnet-stack)",
-                     "see the heap (dotnet-gcdump)"):
+                     "see the heap (dotnet-gcdump)", "see what happened before (farport recent)"):
             self.assertRegex(found[word][0], r"every one +yes +observer \(grant 1\)$")
         self.assertRegex(found["see the kernel in that"][0], r" no +profile-kernel takes the role admin; CN=alice")
         for word, permission in (("profile the processor (farport profile)", "profile"),

@@ -59,13 +59,16 @@ TEST_CASE("what people want to do is allowed where each command for it is") {
   }
   commands.push_back(row("GenerateCoreDump3", "orders", false));
   const auto rows = abilities_of(commands);
-  REQUIRE(rows.size() == 9);
+  REQUIRE(rows.size() == 11);
   CHECK(rows[0].command == "trace (dotnet-trace)");
   CHECK(rows[0].runtime == "orders");
   CHECK(rows[0].allowed);
   CHECK(rows[1].runtime == "billing");
   CHECK_FALSE(rows[1].allowed);
   CHECK(rows[1].why == "StopTracing needs another role");
-  CHECK(rows[8].command == "dump (dotnet-dump, farport dump)");
-  CHECK_FALSE(rows[8].allowed);
+  // This takes no StopTracing.
+  CHECK(rows[9].command == "see what happened before (farport recent)");
+  CHECK(rows[9].allowed);
+  CHECK(rows[10].command == "dump (dotnet-dump, farport dump)");
+  CHECK_FALSE(rows[10].allowed);
 }
