@@ -14,11 +14,6 @@ constexpr std::size_t kUsualBlock = 100 * 1024;
 /// The highest number of a kind of events: the bit above it has a meaning of its own in some headers.
 constexpr std::uint64_t kMaxDefinition = INT32_MAX;
 
-void append_utf16(std::vector<std::byte>& to, std::string_view ascii) {
-  for (const char letter : ascii) append(to, static_cast<char16_t>(letter));
-  append(to, u'\0');
-}
-
 Cursor content_of(const Frame& frame, BytesView bytes, std::uint64_t offset) {
   return {bytes.subspan(frame.content_begin, frame.content_size), offset + frame.content_begin};
 }

@@ -19,7 +19,7 @@
 
 namespace farport::timeline {
 
-/// Limit of the memory for exceptions, and of that for log entries. The oldest ones go.
+/// Limits of the memory for exceptions, for log entries, for waits and for samples. The oldest ones go.
 inline constexpr std::size_t kMaxHeldBytes = std::size_t{16} << 20;
 /// Limit of the numbers of pauses, waits and other things that take little memory.
 inline constexpr std::size_t kMaxHeld = 100'000;

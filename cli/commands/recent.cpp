@@ -108,7 +108,7 @@ Result<profile::Profile> read_profile(const std::string& process, router::Reader
 /// What the reader does.
 Result<void> make_file(const Form& form, const std::string& process, router::ReaderInput& from,
                        router::ReaderOutput& to) {
-  const auto write = [&to](const auto& piece) -> Result<void> {
+  const auto write = [&to](std::string_view piece) -> Result<void> {
     to.write_lines(piece);
     return {};
   };
@@ -116,7 +116,11 @@ Result<void> make_file(const Form& form, const std::string& process, router::Rea
     ASSIGN_OR_RETURN(const auto taken, read_profile(process, from, to));
     return profile::write_profile(taken, *form.profile, write);
   }
-  if (form.write_timeline == nullptr) return router::join_recordings(from, to, write);
+  if (form.write_timeline == nullptr)
+    return router::join_recordings(from, to, [&to](const auto& bytes) -> Result<void> {
+      to.write_bytes(bytes);
+      return {};
+    });
   timeline::TimelineReader events;
   RETURN_IF_ERROR(read_joined(from, to, events));
   profile::Output out(write);

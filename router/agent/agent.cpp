@@ -115,8 +115,8 @@ std::function<std::string(const Registry::Filter&)> Agent::app_metrics_text() co
 
 RecentRequests::FilesOf Agent::recent_files() const {
   if (!settings_.recorder) return {};
-  return [this](const Runtime& runtime, Recorder::Clock::time_point since) {
-    return recorder_->files(runtime.id, since);
+  return [this](const Runtime& runtime, Recorder::Clock::time_point since, bool with_samples) {
+    return recorder_->files(runtime.id, since, with_samples);
   };
 }
 

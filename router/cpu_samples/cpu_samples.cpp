@@ -174,24 +174,19 @@ std::vector<UnnamedFile> CpuSamples::unnamed(const NameManaged& managed) const {
   return sorted;
 }
 
-std::vector<CpuSamples::NativeCode> CpuSamples::native_code() const {
+void CpuSamples::each_native(const std::function<void(const NativeCode&)>& take) const {
   const auto mappings = sorted_by_start(mappings_);
   const auto symbols = sorted_by_start(symbols_);
-  std::vector<NativeCode> code;
   for (const SampledCall& call : calls_) {
     const SampledMapping* const mapping = find_range(mappings, call.address);
     const SampledSymbol* const symbol = find_range(symbols, call.address);
-    NativeCode each{call.address, call.address + 1, mapping == nullptr ? "" : module_name(mapping->path), {}};
+    const std::string module = mapping == nullptr ? std::string() : module_name(mapping->path);
     if (symbol != nullptr) {
-      each.begin = symbol->start;
-      each.end = symbol->end;
-      each.name = symbol->name;
-    } else if (mapping == nullptr || holds_managed_code(each.module)) {
-      continue;
+      take({symbol->start, symbol->end, module, symbol->name});
+    } else if (mapping != nullptr && !holds_managed_code(module)) {
+      take({call.address, call.address + 1, module, {}});
     }
-    code.push_back(std::move(each));
   }
-  return code;
 }
 
 void CpuSamples::add_to(profile::Profile& profile, const NameManaged& managed) const {

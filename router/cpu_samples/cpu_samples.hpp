@@ -30,12 +30,12 @@ class CpuSamples final : public SampleSink {
   /// A function of a file, or one address in a file without a name for it.
   struct NativeCode {
     std::uint64_t begin = 0;
-    std::uint64_t end = 0;  ///< One beyond its last byte.
-    std::string module;     ///< The file's name; empty if unknown.
-    std::string name;       ///< Empty if unknown.
+    std::uint64_t end = 0;    ///< One beyond its last byte.
+    std::string_view module;  ///< The file's name; empty if unknown.
+    std::string_view name;    ///< Empty if unknown.
   };
-  /// What is known of addresses in samples that are no managed code. One may occur several times.
-  [[nodiscard]] std::vector<NativeCode> native_code() const;
+  /// Tells what is known of addresses in samples that are no managed code. One may come several times.
+  void each_native(const std::function<void(const NativeCode&)>& take) const;
 
   [[nodiscard]] const std::optional<SamplingStart>& start() const { return start_; }
   [[nodiscard]] const std::vector<StackSample>& samples() const { return samples_; }

@@ -12,22 +12,18 @@ namespace farport::router {
 namespace {
 
 using nettrace::append;
+using nettrace::append_utf16;
 
 /// The runtime's clock on Linux is CLOCK_MONOTONIC, in nanoseconds.
 constexpr std::int64_t kTicksPerSecond = 1'000'000'000;
 /// Code has addresses of this size where farport samples.
 constexpr std::uint32_t kPointerBytes = 8;
 constexpr std::size_t kMaxNativeFunctions = 65'536;
+constexpr std::size_t kMaxNamesBytes = std::size_t{4} << 20;
 constexpr std::size_t kMaxStack = 512;
 constexpr std::size_t kEventsInBlock = 2000;
 constexpr std::size_t kLoadsBytes = 100 * 1024;
 constexpr nettrace::EventKind kSampleKind{events::kSampleProvider, 0, 0, events::kInformationalLevel, 0};
-
-void append_utf16(std::vector<std::byte>& to, std::string_view text) {
-  // Names of functions and of files; others would need a conversion that nobody has needed yet.
-  for (const char letter : text) append(to, static_cast<std::uint16_t>(static_cast<unsigned char>(letter)));
-  append(to, std::uint16_t{0});
-}
 
 /// The stacks of samples, each once.
 class SampledStacks {
@@ -57,23 +53,30 @@ std::uint32_t size_in(nettrace::BytesView bytes) {
 
 }  // namespace
 
-Result<std::vector<std::byte>> SampleEvents::take(nettrace::BytesView bytes) {
+std::vector<std::byte> SampleEvents::take(nettrace::BytesView bytes) {
+  if (has_end_) return {};
   append(held_, bytes);
   std::size_t taken = 0;
-  for (;;) {
+  while (!has_end_) {
     const auto rest = nettrace::BytesView(held_).subspan(taken);
     if (rest.size() < kSamplesHead) break;
     const std::size_t size = size_in(rest);
-    if (size > kMaxSamplesBytes) return fail("read", "the samples", "they are longer than they may be");
-    if (rest.size() - kSamplesHead < size) break;
-    CpuSamples samples;
-    SampleReader reader(samples);
-    RETURN_IF_ERROR(reader.read(rest.subspan(kSamplesHead, size)));
-    RETURN_IF_ERROR(add(samples));
-    taken += kSamplesHead + size;
+    has_end_ = size > kMaxSamplesBytes;
+    if (!has_end_ && rest.size() - kSamplesHead < size) break;
+    const Result<void> added = has_end_ ? fail("read", "the samples", "they are longer than they may be")
+                                        : add_stream(rest.subspan(kSamplesHead, size));
+    if (!added && !left_out_) left_out_ = added.error();
+    taken += std::min(kSamplesHead + size, rest.size());
   }
   held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(taken));
   return std::exchange(ready_, {});
+}
+
+Result<void> SampleEvents::add_stream(nettrace::BytesView stream) {
+  CpuSamples samples;
+  SampleReader reader(samples);
+  RETURN_IF_ERROR(reader.read(stream));
+  return add(samples);
 }
 
 Result<void> SampleEvents::add_kind() {
@@ -106,11 +109,17 @@ Result<void> SampleEvents::add(const CpuSamples& samples) {
     const auto end = begin + static_cast<std::ptrdiff_t>(std::min(kEventsInBlock, made.size() - at));
     append(ready_, to_.add_events({begin, end}));
   }
-  for (CpuSamples::NativeCode& code : samples.native_code()) {
-    if (functions_.size() == kMaxNativeFunctions) break;
-    functions_.try_emplace(code.begin, Function{code.end, std::move(code.module), std::move(code.name)});
-  }
+  samples.each_native([this](const CpuSamples::NativeCode& code) { add_function(code); });
   return {};
+}
+
+void SampleEvents::add_function(const CpuSamples::NativeCode& code) {
+  const std::size_t size = code.module.size() + code.name.size();
+  if (functions_.size() == kMaxNativeFunctions || functions_size_ + size > kMaxNamesBytes) return;
+  const auto [known, is_new] = functions_.try_emplace(code.begin);
+  if (!is_new) return;
+  known->second = {code.end, std::string(code.module), std::string(code.name)};
+  functions_size_ += size;
 }
 
 std::vector<std::vector<std::byte>> SampleEvents::take_loads() {

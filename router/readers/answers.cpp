@@ -243,16 +243,19 @@ Result<void> join_recordings(ReaderInput& from, ReaderOutput& to, const TakeByte
   };
   const JoinBytes join_recording = [&joined](nettrace::BytesView bytes) { return joined.take(bytes); };
   const JoinBytes join_samples = [&samples](nettrace::BytesView bytes) { return samples.take(bytes); };
+  const auto tell = [&to](const Error& why) {
+    to.write(ReaderFrame::notice, shortened(why.message(), kMaxNoticeBytes));
+  };
   for (std::size_t number = 0; number < kJoinedParts; ++number) {
     const bool is_last = number + 1 == kJoinedParts;
     const bool are_samples = number == 1;
     if (number > 1) joined.next_stream();
     const NextPiece next = [&from, is_last] { return is_last ? from.next() : from.next_of_part(); };
     ASSIGN_OR_RETURN(const auto left_out, join_part(next, are_samples ? join_samples : join_recording, pass));
-    if (!left_out) continue;
-    if (number == 0) return tl::unexpected(*left_out);
-    to.write(ReaderFrame::notice, shortened(left_out->message(), kMaxNoticeBytes));
+    if (left_out && number == 0) return tl::unexpected(*left_out);
+    if (left_out) tell(*left_out);
   }
+  if (samples.left_out()) tell(*samples.left_out());
   RETURN_IF_ERROR(add_loads(
       joined, [&samples] { return samples.take_loads(); }, take));
   RETURN_IF_ERROR(add_loads(
@@ -271,7 +274,7 @@ Result<void> make_answer(const ReadingRequest& wanted, ReaderInput& from, Reader
   }
   if (wanted.kind == ReadingRequest::Kind::joined)
     return join_recordings(from, to, [&to](nettrace::BytesView bytes) -> Result<void> {
-      to.write_lines(bytes);
+      to.write_bytes(bytes);
       return {};
     });
   const auto formatter = event_formatter(wanted);

@@ -77,7 +77,7 @@ class ReaderOutput {
     if (!lines.empty()) write(ReaderFrame::lines, lines);
   }
   /// The same for an answer that is no text.
-  void write_lines(std::span<const std::byte> bytes) {
+  void write_bytes(std::span<const std::byte> bytes) {
     write_lines(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
   }
 

@@ -130,11 +130,17 @@ class ProfileRequests {
 class RecentRequests {
  public:
   using Clock = RecentBlocks::Clock;
-  /// What a runtime has reported since then; nothing if nothing is kept.
+  /// What a runtime has reported since then, with samples or without; nothing if nothing is kept.
   using FilesOf =
-      std::function<transport::Task<std::optional<RecentFiles>>(const Runtime&, Clock::time_point)>;
+      std::function<transport::Task<std::optional<RecentFiles>>(const Runtime&, Clock::time_point, bool)>;
   /// The next bytes of a recording; nothing after its end.
   using NextPiece = std::function<transport::Task<Result<std::vector<std::byte>>>()>;
+  /// What to send.
+  struct Sources {
+    NextPiece events;
+    NextPiece samples{};
+    std::vector<NextPiece> names{};
+  };
 
   /// `files_of` is null if there is no recorder, and `ended` if it keeps nothing of runtimes that have ended.
   RecentRequests(transport::Loop& loop, FilesOf files_of, std::shared_ptr<const EndedRuntimes> ended,
@@ -150,15 +156,10 @@ class RecentRequests {
 
  private:
   Handled send(Response& response, Route route, RuntimePtr runtime, AuditEntry& entry);
-  /// What to send.
-  struct Sources {
-    NextPiece alone;   ///< The recording.
-    NextPiece events;  ///< The same once more.
-    NextPiece samples{};
-    std::vector<NextPiece> names{};
-  };
-  /// Sends the recording with all that there is, or else alone.
-  transport::Task<void> send_recordings(Response& response, Sources sources, std::string seconds,
+  using MakeSources = std::function<Sources()>;
+  /// Sends the recording with all that there is, or else without samples, or else alone. Each way begins with
+  /// sources of its own.
+  transport::Task<void> send_recordings(Response& response, MakeSources make, std::string seconds,
                                         AuditEntry& entry);
   /// Sets `begun` once the answer has begun. Errors: no reader, or one that fails. All references must
   /// outlive the task.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <functional>
@@ -58,8 +59,15 @@ Refusal no_crash(const std::string& id) {
   return not_sent(http_status::kNotFound, "there is no crash " + id + "; GET /v1/crashes lists them");
 }
 
-std::string crash_argument(const std::string& id) {
-  return text_of(json{{"crash", id}});
+std::string crash_argument(const std::string& id, bool with_samples) {
+  return text_of(json{{"crash", id}, {"samples", with_samples}});
+}
+
+/// A function of its own: GCC 12 destroys the elements of an initializer list twice in a coroutine.
+std::vector<NextPiece> parts_of(RecentRequests::Sources sources) {
+  std::vector<NextPiece> parts{std::move(sources.events), std::move(sources.samples)};
+  for (NextPiece& each : sources.names) parts.push_back(std::move(each));
+  return parts;
 }
 
 /// A function of its own: GCC 12 destroys the elements of an initializer list twice in a coroutine.
@@ -199,11 +207,13 @@ Handled RecentRequests::send(Response& response, Route route, RuntimePtr runtime
   if (!seconds || *seconds < 1 || *seconds > kMaxRecentSeconds)
     co_return not_sent(http_status::kBadRequest,
                        fmt::format("seconds must be a number from 1 to {}", kMaxRecentSeconds));
-  entry.arguments = fmt::format(R"({{"seconds":{}}})", *seconds);
   const auto place = places_.take(entry.caller);
   if (!place) co_return busy(place.error());
   const Clock::time_point now = Clock::now();
-  auto files = co_await files_of_(*runtime, now - std::chrono::seconds(*seconds));
+  // They show what a profile does.
+  const bool with_samples = authorize_profile(entry.caller, *runtime).allowed;
+  entry.arguments = fmt::format(R"({{"seconds":{},"samples":{}}})", *seconds, with_samples);
+  auto files = co_await files_of_(*runtime, now - std::chrono::seconds(*seconds), with_samples);
   if (!files)
     co_return not_sent(http_status::kConflict,
                        fmt::format("nothing is recorded of {} yet: it was found a moment ago, or does not "
@@ -212,20 +222,20 @@ Handled RecentRequests::send(Response& response, Route route, RuntimePtr runtime
   const auto reaches = std::chrono::ceil<std::chrono::seconds>(now - files->events.begun()).count();
   // A runtime that runs is asked by the caller for what is missing.
   if (!files->all_named) files->names.clear();
-  Sources sources{pieces_of(files->events), pieces_of(files->events)};
-  // A trace by the runtime's own sampler would show the same, but whoever may trace may not have a profile.
-  if (!files->samples.empty() && authorize_profile(entry.caller, *runtime).allowed)
-    sources.samples = pieces_of(std::move(files->samples));
-  for (RecentFile& names : files->names) sources.names.push_back(pieces_of(std::move(names)));
-  co_await send_recordings(response, std::move(sources), std::to_string(reaches), entry);
+  MakeSources make = [&files] {
+    Sources sources{pieces_of(files->events)};
+    if (!files->samples.empty()) sources.samples = pieces_of(files->samples);
+    for (const RecentFile& names : files->names) sources.names.push_back(pieces_of(names));
+    return sources;
+  };
+  co_await send_recordings(response, std::move(make), std::to_string(reaches), entry);
   co_return std::nullopt;
 }
 
 Task<Result<void>> RecentRequests::send_joined(Response& response, Sources sources,
                                                const std::string& seconds, AuditEntry& entry, bool& begun) {
   const char* const names = sources.names.empty() ? "no" : "yes";
-  std::vector<NextPiece> parts{std::move(sources.events), std::move(sources.samples)};
-  for (NextPiece& each : sources.names) parts.push_back(std::move(each));
+  std::vector<NextPiece> parts = parts_of(std::move(sources));
   ReadingRequest wanted;
   wanted.kind = ReadingTask::Kind::joined;
   auto place = co_await first_of(readers_.place_for(wanted.kind, identity_key(entry.caller)),
@@ -245,23 +255,28 @@ Task<Result<void>> RecentRequests::send_joined(Response& response, Sources sourc
   co_return sent;
 }
 
-Task<void> RecentRequests::send_recordings(Response& response, Sources sources, std::string seconds,
+Task<void> RecentRequests::send_recordings(Response& response, MakeSources make, std::string seconds,
                                            AuditEntry& entry) {
   Result<void> sent;
   bool begun = false;
   const char* names = "no";
-  NextPiece alone = std::move(sources.alone);
-  if (sources.samples || !sources.names.empty()) {
+  constexpr std::array kWithSamples{true, false};
+  for (const bool with_samples : kWithSamples) {
+    if (begun) break;
+    Sources sources = make();
+    if (with_samples && !sources.samples) continue;
+    if (!with_samples) sources.samples = {};
+    if (!sources.samples && sources.names.empty()) continue;
     if (!sources.names.empty()) names = "busy";
     sent = co_await send_joined(response, std::move(sources), seconds, entry, begun);
+    // Better so than not at all.
+    if (!sent && !begun)
+      log_->warn("a recording goes to {} without {}: {}", entry.caller,
+                 with_samples ? "samples" : "names of methods", sent.error().message());
   }
   if (!begun) {
-    // Better so than not at all.
-    if (!sent)
-      log_->warn("a recording goes to {} without samples, and without names of methods: {}", entry.caller,
-                 sent.error().message());
     begin_recording(response, seconds, names);
-    sent = co_await send_all(std::move(alone), response.stream(), entry.to_tool);
+    sent = co_await send_all(make().events, response.stream(), entry.to_tool);
   }
   note_outcome(sent, response, entry);
 }
@@ -290,7 +305,7 @@ Handled RecentRequests::take_ended(Response& response, Route route, const Caller
   if (ended && !caller.sees(ended->runtime)) ended = tl::unexpected(no_crash(route.id));
   AuditEntry entry{"recent", caller};
   entry.command = "recent";
-  entry.arguments = crash_argument(route.id);
+  entry.arguments = crash_argument(route.id, false);
   const AuditOnExit audited(audit_, entry, AuditOnExit::Clock::now());
   const tl::expected<RuntimePtr, Refusal> runtime =
       ended.map([](const EndedRuntime& each) { return std::make_shared<const Runtime>(each.runtime); });
@@ -303,18 +318,24 @@ Handled RecentRequests::take_ended(Response& response, Route route, const Caller
 Handled RecentRequests::send_ended(Response& response, EndedRuntime ended, AuditEntry& entry) {
   const auto place = places_.take(entry.caller);
   if (!place) co_return busy(place.error());
+  const bool with_samples = authorize_profile(entry.caller, ended.runtime).allowed;
+  entry.arguments = crash_argument(ended.id, with_samples);
   std::function<Result<EndedRuntimes::Opened>()> open = [directory = ended_, id = ended.id] {
     return directory->open(id);
   };
   auto opened = co_await from_disk(loop_, std::move(open));
   if (!opened) co_return no_crash(ended.id);
-  const auto events = std::make_shared<const UniqueFd>(std::move(opened->events));
-  Sources sources{pieces_of(loop_, events), pieces_of(loop_, events)};
-  if (opened->samples && authorize_profile(entry.caller, ended.runtime).allowed)
-    sources.samples = pieces_of(loop_, std::make_shared<const UniqueFd>(std::move(opened->samples)));
-  for (UniqueFd& file : opened->names)
-    sources.names.push_back(pieces_of(loop_, std::make_shared<const UniqueFd>(std::move(file))));
-  co_await send_recordings(response, std::move(sources), std::to_string(ended.seconds), entry);
+  const auto files = std::make_shared<const EndedRuntimes::Opened>(std::move(*opened));
+  MakeSources make = [this, files, with_samples] {
+    const auto pieces = [this, &files](const UniqueFd& file) {
+      return pieces_of(loop_, std::shared_ptr<const UniqueFd>(files, &file));
+    };
+    Sources sources{pieces(files->events)};
+    if (files->samples && with_samples) sources.samples = pieces(files->samples);
+    for (const UniqueFd& names : files->names) sources.names.push_back(pieces(names));
+    return sources;
+  };
+  co_await send_recordings(response, std::move(make), std::to_string(ended.seconds), entry);
   co_return std::nullopt;
 }
 

@@ -1,5 +1,6 @@
 #include "router/agent/recorder/recorded_samples.hpp"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -14,8 +15,17 @@ using transport::IoStatus;
 using transport::Task;
 
 constexpr std::size_t kSamplesPiece = 16 * 1024;
-/// Naming the functions of native code takes some tens of milliseconds.
+/// Naming the functions of native code usually takes some tens of milliseconds. Where it takes longer, the
+/// run is not in what is asked for now.
 constexpr transport::Milliseconds kRunEndLimit{2'000};
+/// Who asks again and again must not have runs begin and end all the time.
+constexpr std::chrono::seconds kShortestRun{1};
+/// How much larger a run may be before compression than all of them after it.
+constexpr std::size_t kCompression = 4;
+
+tl::unexpected<Error> too_much() {
+  return fail("keep", "the samples", "they take too much memory", "raise recorder.runtime_memory");
+}
 
 }  // namespace
 
@@ -29,42 +39,69 @@ std::vector<std::byte> SampleFile::next() {
   return piece;
 }
 
-Task<Result<void>> RecordedSamples::record(std::unique_ptr<RuntimeSampling> sampling) {
-  sampling_ = std::move(sampling);
-  SampleRun run;
-  run.begun = Clock::now();
-  auto read = co_await read_run(run);
-  run.ended = Clock::now();
-  sampling_.reset();
-  if (read) keep(std::move(run));
-  ended_.changed();
-  co_return read;
+std::size_t SampleFile::size() const {
+  std::size_t size = 0;
+  for (const auto& run : runs_)
+    size += kSamplesHead + (run->stream.plain_size == 0 ? run->stream.size() : run->stream.plain_size);
+  return size;
 }
 
-Task<Result<void>> RecordedSamples::read_run(SampleRun& run) {
+Task<Result<void>> RecordedSamples::record(std::unique_ptr<RuntimeSampling> sampling) {
+  struct UnderWay {
+    RecordedSamples& samples;
+    ~UnderWay() {
+      samples.sampling_.reset();
+      samples.open_ = {};
+      samples.ended_.changed();
+    }
+  } const under_way{*this};
+  sampling_ = std::move(sampling);
+  open_.begun = Clock::now();
+  CO_RETURN_IF_ERROR(co_await read_run());
+  co_return keep_run();
+}
+
+Task<Result<void>> RecordedSamples::read_run() {
   std::vector<std::byte> piece(kSamplesPiece);
-  std::vector<std::byte>& stream = run.stream.bytes;
+  const std::size_t most = std::min(kMaxSamplesBytes, kCompression * limit_());
   for (;;) {
     const transport::Io got = co_await sampling_->stream().read(piece);
     if (got.status == IoStatus::end) co_return Result<void>();
     if (got.status == IoStatus::failed) co_return tl::unexpected(sampling_->stream().error());
-    nettrace::append(stream, std::span(piece).first(got.bytes));
+    nettrace::append(open_.stream.bytes, std::span(piece).first(got.bytes));
     // What names the addresses follows.
-    if (stream.size() > kMaxSamplesBytes / 2) sampling_->stop();
-    if (stream.size() > kMaxSamplesBytes) co_return fail("keep", "the samples", "they take too much memory");
+    if (open_.stream.size() > most / 2) sampling_->stop();
+    if (open_.stream.size() > most) co_return too_much();
   }
 }
 
-void RecordedSamples::keep(SampleRun run) {
+Result<void> RecordedSamples::keep_run() {
+  SampleRun run = std::exchange(open_, {});
+  run.ended = Clock::now();
   run.stream.compress();
+  const std::size_t most = limit_();
+  if (run.stream.size() > most) return too_much();
   size_ += run.stream.size();
   runs_.push_back(std::make_shared<const SampleRun>(std::move(run)));
-  for (const std::size_t limit = limit_(); size_ > limit && !runs_.empty(); runs_.pop_front())
-    size_ -= runs_.front()->stream.size();
+  trim(most);
+  return {};
+}
+
+void RecordedSamples::drop_oldest() {
+  size_ -= runs_.front()->stream.size();
+  runs_.pop_front();
+}
+
+void RecordedSamples::trim(std::size_t most) {
+  while (size_ > most && !runs_.empty()) drop_oldest();
+}
+
+void RecordedSamples::drop_before(Clock::time_point time) {
+  while (!runs_.empty() && runs_.front()->ended < time) drop_oldest();
 }
 
 Task<void> RecordedSamples::end_run() {
-  if (sampling_ == nullptr) co_return;
+  if (sampling_ == nullptr || Clock::now() - open_.begun < kShortestRun) co_return;
   sampling_->stop();
   co_await with_deadline(loop_, ended_.wait(), kRunEndLimit);
 }

@@ -32,6 +32,8 @@ class SampleFile {
  public:
   /// The file's next bytes; nothing after its end.
   [[nodiscard]] std::vector<std::byte> next();
+  /// How many are left.
+  [[nodiscard]] std::size_t size() const;
   [[nodiscard]] bool empty() const { return runs_.empty(); }
 
  private:
@@ -50,25 +52,32 @@ class RecordedSamples {
   RecordedSamples(const RecordedSamples&) = delete;
   RecordedSamples& operator=(const RecordedSamples&) = delete;
 
-  /// Keeps what a sampling that has begun tells, up to its end. Errors: it has failed, or tells too much.
+  /// Keeps what a sampling that has begun tells, up to its end. Errors: it has failed, or tells too much for
+  /// the limit.
   transport::Task<Result<void>> record(std::unique_ptr<RuntimeSampling> sampling);
-  /// Has the run under way, if there is one, end now, and waits a limited time until it is kept. May be
-  /// called several times at once.
+  /// Has the run under way end now, unless it has just begun, and waits a limited time until it is kept. May
+  /// be called several times at once.
   transport::Task<void> end_run();
   [[nodiscard]] bool is_under_way() const { return sampling_ != nullptr; }
+  /// Drops the oldest runs while all take more than so many bytes.
+  void trim(std::size_t most);
+  /// Drops the runs that ended before that.
+  void drop_before(Clock::time_point time);
 
-  /// The memory of all runs, in bytes.
-  [[nodiscard]] std::size_t size() const { return size_; }
+  /// The memory of all runs, that under way included, in bytes.
+  [[nodiscard]] std::size_t size() const { return size_ + open_.stream.size(); }
   /// All runs that ended since `since`.
   [[nodiscard]] SampleFile file(Clock::time_point since) const;
 
  private:
-  transport::Task<Result<void>> read_run(SampleRun& run);
-  void keep(SampleRun run);
+  transport::Task<Result<void>> read_run();
+  Result<void> keep_run();
+  void drop_oldest();
 
   transport::Loop& loop_;
   Limit limit_;
   std::unique_ptr<RuntimeSampling> sampling_;  ///< Of the run under way.
+  SampleRun open_;                             ///< What has come of it.
   transport::Condition ended_;                 ///< Changes when a run has ended.
   std::deque<std::shared_ptr<const SampleRun>> runs_;
   std::size_t size_ = 0;

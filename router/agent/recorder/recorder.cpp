@@ -28,11 +28,19 @@ constexpr transport::Milliseconds kUntilNextMethods{600'000};
 constexpr std::size_t kMethodsPart = 4;
 constexpr std::size_t kLoadsPart = 8;
 constexpr std::size_t kSamplesPart = 8;
-/// How long one sampling takes. Another runtime's turn comes after it, if there are too many.
+/// How long one sampling takes. Another runtime's turn comes after it, if there are too many. Reading the
+/// process's files may take for ever.
 constexpr std::uint32_t kSampleSeconds = 30;
+constexpr transport::Milliseconds kSampleLimit{120'000};
+/// The shortest time from the start of one to that of the next.
+constexpr std::chrono::seconds kBetweenSamplings{5};
+/// After a refusal: permissions hardly change.
+constexpr transport::Milliseconds kUntilAllowed{600'000};
 /// The memory of one sampling, most of which is only used while it names native functions.
 constexpr std::uint64_t kSamplingBytes = std::uint64_t{8} << 20;
 constexpr std::uint64_t kMaxSamplings = 2;
+/// The agent's memory limit with which there is one: the recorder has a quarter, and may use half of that.
+constexpr std::uint64_t kLeastLimit = 4 * 2 * kSamplingBytes;
 /// How much later names may come than the events that need them: a runtime writes each session every 100 ms.
 constexpr transport::Milliseconds kNamesBehind{200};
 /// With less than this a runtime's definitions would hardly leave room for events.
@@ -83,6 +91,7 @@ std::size_t RuntimeRecorder::limit_of_events() {
   // The limit falls as more runtimes are recorded, and names must not take what is left for events.
   const std::size_t limit = limit_();
   methods_.set_limit(limit / kMethodsPart);
+  samples_.trim(limit / kSamplesPart);
   return limit - std::min(limit, methods_.size() + samples_.size() + limit / kLoadsPart);
 }
 
@@ -169,25 +178,38 @@ Task<Result<void>> RuntimeRecorder::record_methods() {
 }
 
 Task<void> RuntimeRecorder::record_samples() {
+  for (;;) {
+    const auto begun = Clock::now();
+    const Result<void> sampled = co_await sample();
+    if (const auto events = events_.blocks().begun()) samples_.drop_before(*events);
+    transport::Milliseconds pause = kUntilNextSession;
+    if (sampled) {
+      // One that ends too early must not begin again and again.
+      pause = std::max<transport::Milliseconds>(
+          std::chrono::ceil<transport::Milliseconds>(begun + kBetweenSamplings - Clock::now()),
+          transport::Milliseconds(0));
+    } else if (!process_.ended() && registry_.port(runtime_.id) != nullptr) {
+      if (std::exchange(shared_.why_not_sampled, sampled.error().why) != sampled.error().why)
+        log_->info("the recorder keeps no samples of the processor: {}", sampled.error().message());
+      if (sampled.error().cause == ENOTSUP) pause = kUntilAllowed;
+    }
+    co_await transport::sleep(loop_, pause);
+  }
+}
+
+Task<Result<void>> RuntimeRecorder::sample() {
   SamplingRequest wanted;
   wanted.frequency = kRecentFrequency;
   wanted.seconds = kSampleSeconds;
   wanted.memory = kSamplingBytes;
-  for (Result<void> sampled;;) {
-    if (!sampled) co_await transport::sleep(loop_, kUntilNextSession);
-    // In turn, since each takes some memory of the agent, and of the kernel.
-    const auto place = co_await shared_.sampling.take();
-    auto sampling = RuntimeSampling::ask(loop_, registry_, shared_.sampler.get(), runtime_, wanted);
-    sampled = tl::unexpected(Error{});
-    if (!sampling) continue;
-    sampled = co_await (*sampling)->begin(runtime_.name);
-    if (!sampled && sampled.error().cause == ENOTSUP) {
-      if (!std::exchange(shared_.told_why_not, true))
-        log_->info("the recorder keeps no samples of processors: {}", sampled.error().message());
-      co_return;
-    }
-    if (sampled) sampled = co_await samples_.record(std::move(*sampling));
-  }
+  // In turn, since each takes some memory of the agent, and of the kernel.
+  const auto place = co_await shared_.sampling.take();
+  CO_ASSIGN_OR_RETURN(auto sampling,
+                      RuntimeSampling::ask(loop_, registry_, shared_.sampler.get(), runtime_, wanted));
+  CO_RETURN_IF_ERROR(co_await sampling->begin(runtime_.name));
+  const auto recorded = co_await with_deadline(loop_, samples_.record(std::move(sampling)), kSampleLimit);
+  if (!recorded) co_return fail("sample", runtime_.name, "the sampler does not end");
+  co_return *recorded;
 }
 
 std::optional<RecentFiles> RuntimeRecorder::files(RecentBlocks::Clock::time_point since) const {
@@ -227,8 +249,9 @@ Recorder::Recorder(transport::Loop& loop, Registry& registry, Log log, RecorderS
       total_(std::max(memory_for_helpers(), kMinRuntimeBytes)),
       ended_(std::move(ended)),
       writing_(loop, 1),
+      shared_(loop, total_ < 2 * kSamplingBytes ? nullptr : std::move(sampler),
+              std::min(total_ / kSamplingBytes / 2, kMaxSamplings)),
       keeping_(loop),
-      shared_(loop, std::move(sampler), std::clamp<std::uint64_t>(total_ / kSamplingBytes, 1, kMaxSamplings)),
       kept_(
           loop, registry, log_, std::min(total_ / kMinRuntimeBytes, kMaxRecorded), "the recorder",
           [this, &loop, &registry](const Runtime& runtime) {
@@ -239,7 +262,11 @@ Recorder::Recorder(transport::Loop& loop, Registry& registry, Log log, RecorderS
           },
           [this](std::unique_ptr<RuntimeRecorder> recorder) {
             if (ended_ != nullptr) keeping_.spawn(keep_ended(std::move(recorder)));
-          }) {}
+          }) {
+  if (settings_.samples && total_ < 2 * kSamplingBytes)
+    log_->info("the recorder keeps no samples of the processor: that takes a memory limit of {} MiB",
+               kLeastLimit >> 20);
+}
 
 Task<void> Recorder::keep_ended(std::unique_ptr<RuntimeRecorder> recorder) {
   const auto now = std::chrono::system_clock::now();
@@ -254,12 +281,12 @@ Task<void> Recorder::keep_ended(std::unique_ptr<RuntimeRecorder> recorder) {
     co_await transport::sleep(loop_, kEndLook);
   for (int looks = 0; looks < kMaxEndLooks && process.ended() && !process.end(); ++looks)
     co_await transport::sleep(loop_, kEndLook);
-  for (int looks = 0; looks < kMaxEndLooks && recorder->is_sampled(); ++looks)
-    co_await transport::sleep(loop_, kEndLook);
   if (process.runs()) {
     log_->info("what was recorded of {} is dropped: it is listed no more, but its process runs", name);
     co_return;
   }
+  for (int looks = 0; looks < kMaxEndLooks && recorder->is_sampled(); ++looks)
+    co_await transport::sleep(loop_, kEndLook);
   const auto keeping = std::make_shared<Keeping>();
   keeping->files = recorder->files(Clock::time_point::min());
   if (!keeping->files) co_return;
@@ -316,14 +343,16 @@ Task<void> Recorder::end() {
   co_await with_deadline(loop_, keeping_.idle(), kEndLimit);
 }
 
-Task<std::optional<RecentFiles>> Recorder::files(std::string runtime_id, Clock::time_point since) const {
+Task<std::optional<RecentFiles>> Recorder::files(std::string runtime_id, Clock::time_point since,
+                                                 bool with_samples) const {
   const auto before = kept_.all().find(runtime_id);
   if (before == kept_.all().end()) co_return std::nullopt;
-  co_await before->second->end_sample_run();
+  if (with_samples) co_await before->second->end_sample_run();
   // The runtime may have ended meanwhile, and may below.
   const auto now = kept_.all().find(runtime_id);
   if (now == kept_.all().end()) co_return std::nullopt;
   auto files = now->second->files(since);
+  if (files && !with_samples) files->samples = {};
   if (!files || files->names.empty()) co_return files;
   co_await transport::sleep(loop_, kNamesBehind);
   const auto later = kept_.all().find(runtime_id);

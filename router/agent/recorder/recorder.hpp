@@ -46,7 +46,7 @@ class RuntimeRecorder {
     transport::Semaphore naming;  ///< For one runtime at a time to name all its methods.
     std::shared_ptr<const SamplerProcess> sampler;
     transport::Semaphore sampling;  ///< For runtimes to be sampled in turn.
-    bool told_why_not = false;      ///< Whether it was logged that some runtime can't be sampled.
+    std::string why_not_sampled;    ///< The reason that was logged last why some runtime is not sampled.
     /// Threads that look for a control group. They may hang.
     std::shared_ptr<std::atomic<int>> lookups = std::make_shared<std::atomic<int>>(0);
   };
@@ -80,6 +80,7 @@ class RuntimeRecorder {
   [[nodiscard]] bool group_ran_out() const { return group_ && group_->ran_out(); }
 
  private:
+  using Clock = RecentBlocks::Clock;
   using Record = transport::Task<Result<void>> (RuntimeRecorder::*)();
 
   transport::Task<void> find_group();
@@ -91,6 +92,8 @@ class RuntimeRecorder {
   transport::Task<Result<void>> record_methods_in_turn();
   transport::Task<Result<void>> record_methods();
   transport::Task<void> record_samples();
+  /// Samples once, when its turn comes.
+  transport::Task<Result<void>> sample();
 
   transport::Loop& loop_;
   Registry& registry_;
@@ -137,7 +140,8 @@ class Recorder {
   transport::Task<void> end();
 
   /// What a runtime has reported since `since`, as far as it is kept; nothing if nothing is.
-  transport::Task<std::optional<RecentFiles>> files(std::string runtime_id, Clock::time_point since) const;
+  transport::Task<std::optional<RecentFiles>> files(std::string runtime_id, Clock::time_point since,
+                                                    bool with_samples) const;
   [[nodiscard]] RecorderTotals totals() const;
 
  private:
@@ -163,8 +167,8 @@ class Recorder {
   std::size_t unwritten_bytes_ = 0;             ///< The memory of what waits for it, at most total_.
   std::uint64_t ended_kept_ = 0;
   std::uint64_t ended_lost_ = 0;
+  RuntimeRecorder::Shared shared_;  ///< Recorders that are being kept use it, too.
   transport::TaskSet keeping_;
-  RuntimeRecorder::Shared shared_;
   PerRuntime<RuntimeRecorder> kept_;
 };
 

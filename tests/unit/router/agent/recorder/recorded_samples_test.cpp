@@ -1,5 +1,7 @@
 #include "router/agent/recorder/recorded_samples.hpp"
 
+#include <random>
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -7,6 +9,7 @@
 
 #include "base/unique_fd.hpp"
 #include "transport/task_set.hpp"
+#include "transport/timer.hpp"
 
 using namespace farport;
 using namespace farport::router;
@@ -44,6 +47,14 @@ Result<void> record(transport::Loop& loop, RecordedSamples& samples, const std::
   return loop.run(samples.record(std::move(played.sampling)));
 }
 
+/// What compression does not make smaller.
+std::string noise(std::size_t size) {
+  std::minstd_rand random;
+  std::string made(size, '\0');
+  for (char& each : made) each = static_cast<char>(random());
+  return made;
+}
+
 std::vector<std::size_t> sizes(SampleFile file) {
   std::vector<std::size_t> sizes;
   for (auto piece = file.next(); !piece.empty(); piece = file.next()) sizes.push_back(piece.size());
@@ -57,14 +68,29 @@ TEST_CASE("samplings are kept each behind its size, the newest ones", "[recorder
   std::size_t limit = 1'000'000;
   RecordedSamples samples(loop, [&limit] { return limit; });
   REQUIRE(record(loop, samples, std::string(5000, 'a')));
-  REQUIRE(record(loop, samples, std::string(3000, 'b')));
+  REQUIRE(record(loop, samples, noise(3000)));
   CHECK(sizes(samples.file({})) == std::vector<std::size_t>{5004, 3004});
   CHECK(samples.file({}).next()[1] == std::byte{5000 >> 8});
   CHECK(sizes(samples.file(RecordedSamples::Clock::now())).empty());
-  CHECK(samples.size() < 1000);
-  limit = samples.size();
-  REQUIRE(record(loop, samples, std::string(7000, 'c')));
+  CHECK(samples.size() < 3500);
+  limit = 10'000;
+  REQUIRE(record(loop, samples, noise(7000)));
   CHECK(sizes(samples.file({})) == std::vector<std::size_t>{3004, 7004});
+  CHECK(samples.file({}).size() == 10'008);
+  samples.trim(7000);
+  CHECK(sizes(samples.file({})) == std::vector<std::size_t>{7004});
+  samples.drop_before(RecordedSamples::Clock::now());
+  CHECK(samples.size() == 0);
+}
+
+TEST_CASE("a sampling that does not fit the limit is an error, and the others stay", "[recorder]") {
+  transport::Loop loop;
+  std::size_t limit = 100;
+  RecordedSamples samples(loop, [&limit] { return limit; });
+  REQUIRE(record(loop, samples, std::string(300, 'a')));
+  CHECK(!record(loop, samples, std::string(5000, 'b')));
+  CHECK(!record(loop, samples, noise(300)));
+  CHECK(sizes(samples.file({})) == std::vector<std::size_t>{304});
 }
 
 TEST_CASE("a sampling that is asked for is ended, and waited for", "[recorder]") {
@@ -78,14 +104,18 @@ TEST_CASE("a sampling that is asked for is ended, and waited for", "[recorder]")
   CHECK(samples.is_under_way());
   CHECK(!played.told_to_end());
   played.write("some");
-  tasks.spawn([](RecordedSamples& of, Played& from) -> Task<void> {
+  tasks.spawn([](transport::Loop& of_loop, RecordedSamples& of, Played& from) -> Task<void> {
+    // One that has just begun goes on.
+    co_await of.end_run();
+    CHECK(!from.told_to_end());
+    co_await transport::sleep(of_loop, transport::Milliseconds(1100));
     from.write(" more");
     from.writing.reset();
     co_await of.end_run();
     CHECK(sizes(of.file({})) == std::vector<std::size_t>{13});
-  }(samples, played));
-  CHECK(played.told_to_end());
+  }(loop, samples, played));
   loop.run(tasks.idle());
+  CHECK(played.told_to_end());
   CHECK(!samples.is_under_way());
 }
 
