@@ -302,7 +302,8 @@ class BlackBox(Recording, Case):
         tracer = self.lab.authority.client("tracer")
 
         def busy():
-            self.application.get("/burn")
+            for _ in range(10):
+                self.application.get("/burn")
             return len(self.samples()) > 10
         wait.until(busy, self.agent.log, 60)
         # As stock tools see it, with names.

@@ -67,8 +67,7 @@ void cut_texts(Runtime& runtime) {
   runtime.command_line.resize(shortened(runtime.command_line, kMaxCommandLine).size());
 }
 
-template <typename File>
-std::uint64_t size_of(File file) {
+std::uint64_t size_of(RecentFile file) {
   std::uint64_t size = 0;
   for (;;) {
     const std::size_t piece = file.next().size();
@@ -147,7 +146,7 @@ Result<void> EndedRuntimes::write(const EndedRuntime& ended, const RecentFiles& 
 Result<void> EndedRuntimes::keep(EndedRuntime& ended, const RecentFiles& files, std::size_t& removed) const {
   cut_texts(ended.runtime);
   ended.id = new_id(ended);
-  ended.bytes = size_of(files.events) + size_of(files.samples);
+  ended.bytes = size_of(files.events) + files.samples.size();
   for (const RecentFile& each : files.names) ended.bytes += size_of(each);
   RETURN_IF_ERROR(make_room(ended.bytes + kAroundRecording, !ended.in_order, removed));
   return write(ended, files);

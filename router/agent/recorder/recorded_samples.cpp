@@ -18,8 +18,6 @@ constexpr std::size_t kSamplesPiece = 16 * 1024;
 /// Naming the functions of native code usually takes some tens of milliseconds. Where it takes longer, the
 /// run is not in what is asked for now.
 constexpr transport::Milliseconds kRunEndLimit{2'000};
-/// Who asks again and again must not have runs begin and end all the time.
-constexpr std::chrono::seconds kShortestRun{1};
 /// How much larger a run may be before compression than all of them after it.
 constexpr std::size_t kCompression = 4;
 

@@ -47,6 +47,9 @@ class RecordedSamples {
   using Clock = SampleRun::Clock;
   using Limit = std::function<std::size_t()>;
 
+  /// Who asks again and again must not have runs begin and end all the time.
+  static constexpr std::chrono::seconds kShortestRun{2};
+
   /// `limit` returns the memory that they may take now, in bytes.
   RecordedSamples(transport::Loop& loop, Limit limit) : loop_(loop), limit_(std::move(limit)), ended_(loop) {}
   RecordedSamples(const RecordedSamples&) = delete;
@@ -55,8 +58,8 @@ class RecordedSamples {
   /// Keeps what a sampling that has begun tells, up to its end. Errors: it has failed, or tells too much for
   /// the limit.
   transport::Task<Result<void>> record(std::unique_ptr<RuntimeSampling> sampling);
-  /// Has the run under way end now, unless it has just begun, and waits a limited time until it is kept. May
-  /// be called several times at once.
+  /// Has the run under way end now, unless it is younger than kShortestRun, and waits a limited time until it
+  /// is kept. May be called several times at once.
   transport::Task<void> end_run();
   [[nodiscard]] bool is_under_way() const { return sampling_ != nullptr; }
   /// Drops the oldest runs while all take more than so many bytes.

@@ -32,8 +32,9 @@ constexpr std::size_t kSamplesPart = 8;
 /// process's files may take for ever.
 constexpr std::uint32_t kSampleSeconds = 30;
 constexpr transport::Milliseconds kSampleLimit{120'000};
-/// The shortest time from the start of one to that of the next.
-constexpr std::chrono::seconds kBetweenSamplings{5};
+/// The shortest time from the start of one to that of the next. No run that is asked for is shorter, so that
+/// asking leaves no gap.
+constexpr std::chrono::seconds kBetweenSamplings{RecordedSamples::kShortestRun};
 /// After a refusal: permissions hardly change.
 constexpr transport::Milliseconds kUntilAllowed{600'000};
 /// The memory of one sampling, most of which is only used while it names native functions.

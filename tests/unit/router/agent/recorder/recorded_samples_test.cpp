@@ -108,7 +108,7 @@ TEST_CASE("a sampling that is asked for is ended, and waited for", "[recorder]")
     // One that has just begun goes on.
     co_await of.end_run();
     CHECK(!from.told_to_end());
-    co_await transport::sleep(of_loop, transport::Milliseconds(1100));
+    co_await transport::sleep(of_loop, RecordedSamples::kShortestRun + transport::Milliseconds(100));
     from.write(" more");
     from.writing.reset();
     co_await of.end_run();
