@@ -29,6 +29,7 @@
 #include "router/mirror/mirror.hpp"
 #include "router/wire/runtime.hpp"
 #include "transport/child_process.hpp"
+#include "transport/race.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::cli {
@@ -337,6 +338,20 @@ Task<Result<std::optional<int>>> settle(transport::Loop& loop, router::Mirror& m
   co_return std::optional<int>();
 }
 
+constexpr transport::Milliseconds kLookForEnd{10};
+constexpr transport::Milliseconds kConnectionsEnd{1000};
+
+/// Waits until the tool's connections have ended, which they do soon after it: only then is it known whether
+/// one of them was cut off.
+Task<void> connections_end(router::Mirror& mirror) {
+  const auto is_active = [](const router::MirrorRow& row) { return row.active > 0; };
+  for (;;) {
+    const std::vector<router::MirrorRow> rows = mirror.rows();
+    if (std::none_of(rows.begin(), rows.end(), is_active)) co_return;
+    co_await transport::sleep(mirror.loop(), kLookForEnd);
+  }
+}
+
 /// The parts of a run, which must outlive it.
 struct Run {
   router::Mirror& mirror;
@@ -365,6 +380,7 @@ Task<Result<int>> run_tool(transport::Loop& loop, Run run, std::vector<std::stri
   Task<void> following = follow(run.mirror, sockets);
   following.start();
   const int code = co_await running->wait();
+  if (code == 0) co_await with_deadline(loop, connections_end(run.mirror), kConnectionsEnd);
   // The tool may have taken cut-off data for complete.
   co_return code == 0 && run.mirror.cut_off() > 0 ? kOwnFailure : code;
 }
