@@ -82,8 +82,8 @@ struct AppMetricsSettings {
 
 /// The agent's recorder.
 struct RecorderSettings {
-  bool samples = true;  ///< Whether processors are sampled, too.
   bool keep = false;
+  bool samples = true;                           ///< Whether processors are sampled, too.
   std::uint64_t runtime_bytes = 8ULL << 20;      ///< Memory for one runtime.
   std::string directory;                         ///< For runtimes that have ended; may be empty.
   std::uint64_t directory_bytes = 256ULL << 20;  ///< For all of these together.

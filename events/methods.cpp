@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "events/providers.hpp"
+#include "nettrace/append.hpp"
 
 namespace farport::events {
 namespace {
@@ -54,6 +55,8 @@ namespace {
 
 // Event ids in ClrEtwAll.man. Rundown events have the same layout as the original ones.
 constexpr std::uint32_t kRundownMethodEnd = 144;  // MethodDCEndVerbose.
+/// The flag of compiled code: readers take others for what has no code.
+constexpr std::uint32_t kJitted = 8;
 /// Cost of a map node without the text.
 constexpr std::size_t kEntryBytes = 160;
 constexpr std::size_t kMaxAddresses = std::size_t{1} << 17;
@@ -74,6 +77,21 @@ std::string parameters_of(std::string_view signature) {
 }
 
 }  // namespace
+
+std::vector<std::byte> method_load(std::uint64_t id, std::uint64_t begin, std::uint32_t size,
+                                   nettrace::BytesView names) {
+  std::vector<std::byte> load;
+  nettrace::append(load, id);
+  nettrace::append(load, std::uint64_t{0});  // Its module is not told.
+  nettrace::append(load, begin);
+  nettrace::append(load, size);
+  nettrace::append(load, std::uint32_t{0});  // Its token, neither.
+  nettrace::append(load, kJitted);
+  nettrace::append(load, names);
+  nettrace::append(load, std::uint16_t{0});  // Which runtime of the process.
+  nettrace::append(load, std::uint64_t{0});  // Which compilation.
+  return load;
+}
 
 bool tells_of_method(const nettrace::Definition& definition) {
   if (definition.provider == kRuntimeProvider) return definition.event_id == kMethodLoadVerbose;

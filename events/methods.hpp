@@ -10,7 +10,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "events/providers.hpp"
 #include "nettrace/event.hpp"
+#include "nettrace/stream_join.hpp"
 #include "profile/profile.hpp"
 
 namespace farport::events {
@@ -54,6 +56,13 @@ class CodeAddresses {
 
 /// The id of MethodLoadVerbose in ClrEtwAll.man; in a rundown, that of MethodDCStartVerbose.
 inline constexpr std::uint32_t kMethodLoadVerbose = 143;
+
+/// MethodLoadVerbose_V2, which tells where code begins and ends.
+inline constexpr nettrace::EventKind kMethodLoad{kRuntimeProvider, kMethodLoadVerbose, 2, kInformationalLevel,
+                                                 kLoaderKeyword};
+/// The payload of a kMethodLoad. `names`: namespace, name and signature, in UTF-16 and each with a zero.
+[[nodiscard]] std::vector<std::byte> method_load(std::uint64_t id, std::uint64_t begin, std::uint32_t size,
+                                                 nettrace::BytesView names);
 
 /// Whether an event says where a method's code is, and its name: while the runtime compiles it, or in a
 /// rundown.

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "nettrace/append.hpp"
 #include "nettrace/cursor.hpp"
+#include "nettrace/framing.hpp"
 
 namespace farport::events {
 namespace {
-
-using nettrace::append;
 
 constexpr std::uint32_t kEntryPoint = 159;  // R2RGetEntryPoint
 /// Cost of a map node without its bytes.
@@ -17,27 +15,8 @@ constexpr std::size_t kPrecompiledBytes = 96;
 /// Hardly a method has more code. Where the next one is not known, code behind it may get its name up to
 /// that.
 constexpr std::uint64_t kMaxCode = std::uint64_t{16} << 10;
-/// Runtimes write blocks of about this size.
-constexpr std::size_t kTakenBytes = 100 * 1024;
-/// The flag of compiled code: readers take others for what has no code.
-constexpr std::uint32_t kJitted = 8;
 
 }  // namespace
-
-std::vector<std::byte> method_load(std::uint64_t id, std::uint64_t begin, std::uint32_t size,
-                                   nettrace::BytesView names) {
-  std::vector<std::byte> load;
-  append(load, id);
-  append(load, std::uint64_t{0});  // Its module is not told.
-  append(load, begin);
-  append(load, size);
-  append(load, std::uint32_t{0});  // Its token, neither.
-  append(load, kJitted);
-  append(load, names);
-  append(load, std::uint16_t{0});  // Which runtime of the process.
-  append(load, std::uint64_t{0});  // Which compilation.
-  return load;
-}
 
 void PrecompiledMethods::on_event(const nettrace::Event& event) {
   const nettrace::Definition& kind = event.definition;
@@ -82,7 +61,7 @@ void PrecompiledMethods::add_named(const nettrace::Event& event) {
 
 std::vector<std::vector<std::byte>> PrecompiledMethods::take_loads() {
   std::vector<std::vector<std::byte>> loads;
-  for (std::size_t bytes = 0; !by_begin_.empty() && bytes < kTakenBytes;) {
+  for (std::size_t bytes = 0; !by_begin_.empty() && bytes < nettrace::kUsualBlockBytes;) {
     const auto [begin, method] = std::move(*by_begin_.begin());
     by_begin_.erase(by_begin_.begin());
     if (method.names.empty()) continue;

@@ -13,13 +13,6 @@
 
 namespace farport::events {
 
-/// MethodLoadVerbose_V2, which tells where code begins and ends.
-inline constexpr nettrace::EventKind kMethodLoad{kRuntimeProvider, kMethodLoadVerbose, 2, kInformationalLevel,
-                                                 kLoaderKeyword};
-/// The payload of a kMethodLoad. `names`: namespace, name and signature, in UTF-16 and each with a zero.
-[[nodiscard]] std::vector<std::byte> method_load(std::uint64_t id, std::uint64_t begin, std::uint32_t size,
-                                                 nettrace::BytesView names);
-
 /// Methods that a runtime has begun to use, from R2RGetEntryPoint in ClrEtwAll.man. The runtime tells where
 /// the code of such a method begins, but not where it ends, and no reader of recordings uses that. So the
 /// code of each lasts up to the next one that is known: no method in between was used, so none is on a stack.

@@ -53,6 +53,9 @@ struct TraceHeader {
 /// The end of a stream of formats 4 and 5.
 inline constexpr auto kStreamEnd = std::byte{1};
 
+/// Runtimes write blocks of about this size.
+inline constexpr std::size_t kUsualBlockBytes = 100 * 1024;
+
 /// Appends a whole block of format 4 or 5, other than the Trace object, to the end of a stream. `offset`: the
 /// position of the first byte of `to` in that stream.
 void append_block(std::vector<std::byte>& to, BlockKind kind, BytesView content, std::uint64_t offset);

@@ -9,8 +9,6 @@
 namespace farport::nettrace {
 namespace {
 
-/// Runtimes write blocks of about this size.
-constexpr std::size_t kUsualBlock = 100 * 1024;
 /// The highest number of a kind of events: the bit above it has a meaning of its own in some headers.
 constexpr std::uint64_t kMaxDefinition = INT32_MAX;
 
@@ -69,7 +67,7 @@ void StreamJoin::add_stacks(const std::vector<std::vector<std::uint64_t>>& stack
   for (std::size_t first = 0; first < stacks.size();) {
     std::vector<std::byte> addresses;
     std::size_t end = first;
-    for (; end < stacks.size() && addresses.size() < kUsualBlock; ++end) {
+    for (; end < stacks.size() && addresses.size() < kUsualBlockBytes; ++end) {
       const BytesView stack = std::as_bytes(std::span(stacks[end]));
       append(addresses, static_cast<std::uint32_t>(stack.size()));
       append(addresses, stack);

@@ -116,11 +116,7 @@ Result<void> make_file(const Form& form, const std::string& process, router::Rea
     ASSIGN_OR_RETURN(const auto taken, read_profile(process, from, to));
     return profile::write_profile(taken, *form.profile, write);
   }
-  if (form.write_timeline == nullptr)
-    return router::join_recordings(from, to, [&to](const auto& bytes) -> Result<void> {
-      to.write_bytes(bytes);
-      return {};
-    });
+  if (form.write_timeline == nullptr) return router::join_recordings(from, to);
   timeline::TimelineReader events;
   RETURN_IF_ERROR(read_joined(from, to, events));
   profile::Output out(write);
@@ -316,10 +312,9 @@ int recent(const config::RecentSettings& settings) {
 constexpr const char* kRecentAbout =
     "Gets what an agent has recorded of a runtime before now, as a page with a timeline or as a .nettrace\n"
     "file: garbage collections, exceptions with their stacks, waits for locks, the thread pool, processor\n"
-    "and memory, logs from warnings on, and where threads spent the processor. The agent must have been "
-    "started with --recorder. Works for an\n"
-    "application that hangs, too: the runtime is only asked for the names of its methods, and they are left\n"
-    "out if it does not answer. Prints the path.";
+    "and memory, logs from warnings on, and where threads spent the processor. The agent must have been\n"
+    "started with --recorder. Works for an application that hangs, too: the runtime is only asked for the\n"
+    "names of its methods, and they are left out if it does not answer. Prints the path.";
 constexpr const char* kRecentExamples = R"(Examples:
   farport recent orders.example:9000
   farport recent orders.example:9000 -o before.html

@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "events/precompiled_methods.hpp"
+#include "events/methods.hpp"
 #include "events/providers.hpp"
 #include "nettrace/append.hpp"
 
@@ -22,7 +22,6 @@ constexpr std::size_t kMaxNativeFunctions = 65'536;
 constexpr std::size_t kMaxNamesBytes = std::size_t{4} << 20;
 constexpr std::size_t kMaxStack = 512;
 constexpr std::size_t kEventsInBlock = 2000;
-constexpr std::size_t kLoadsBytes = 100 * 1024;
 constexpr nettrace::EventKind kSampleKind{events::kSampleProvider, 0, 0, events::kInformationalLevel, 0};
 
 /// The stacks of samples, each once.
@@ -124,7 +123,7 @@ void SampleEvents::add_function(const CpuSamples::NativeCode& code) {
 
 std::vector<std::vector<std::byte>> SampleEvents::take_loads() {
   std::vector<std::vector<std::byte>> loads;
-  for (std::size_t bytes = 0; !functions_.empty() && bytes < kLoadsBytes;) {
+  for (std::size_t bytes = 0; !functions_.empty() && bytes < nettrace::kUsualBlockBytes;) {
     const auto first = functions_.begin();
     const auto& [begin, function] = *first;
     std::vector<std::byte> names;

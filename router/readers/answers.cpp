@@ -263,6 +263,13 @@ Result<void> join_recordings(ReaderInput& from, ReaderOutput& to, const TakeByte
   return take(joined.end());
 }
 
+Result<void> join_recordings(ReaderInput& from, ReaderOutput& to) {
+  return join_recordings(from, to, [&to](nettrace::BytesView bytes) -> Result<void> {
+    to.write_bytes(bytes);
+    return {};
+  });
+}
+
 Result<void> make_answer(const ReadingRequest& wanted, ReaderInput& from, ReaderOutput& to) {
   if (wanted.kind == ReadingRequest::Kind::profile) return make_profile(wanted, from, to);
   if (wanted.kind == ReadingRequest::Kind::metrics) {
@@ -272,11 +279,7 @@ Result<void> make_answer(const ReadingRequest& wanted, ReaderInput& from, Reader
         kMeterSession, [&selection](const events::Measurement& each) { return selection->takes(each); });
     return tell_measurements(values, from, to);
   }
-  if (wanted.kind == ReadingRequest::Kind::joined)
-    return join_recordings(from, to, [&to](nettrace::BytesView bytes) -> Result<void> {
-      to.write_bytes(bytes);
-      return {};
-    });
+  if (wanted.kind == ReadingRequest::Kind::joined) return join_recordings(from, to);
   const auto formatter = event_formatter(wanted);
   if (formatter == nullptr) return fail("make", "the answer", "there is no such kind of answer");
   return make_lines(*formatter, from, to);

@@ -95,6 +95,9 @@ inline constexpr std::size_t kJoinedParts = 4;
 [[nodiscard]] Result<void> join_recordings(ReaderInput& from, ReaderOutput& to,
                                            const std::function<Result<void>(nettrace::BytesView)>& take);
 
+/// The same, with the result written as the answer.
+[[nodiscard]] Result<void> join_recordings(ReaderInput& from, ReaderOutput& to);
+
 /// What a reader of the agent does. Errors: there is no answer.
 [[nodiscard]] Result<void> make_answer(const ReadingRequest& wanted, ReaderInput& from, ReaderOutput& to);
 

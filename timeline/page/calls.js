@@ -10,7 +10,7 @@ class Calls {
     this.depths = [0];
     this.total = [0];
     this.self = [0];
-    this.kept = [new Map()];
+    this.callees = [new Map()];
     this.numbers = new Map();
     for (const stack of stacks) this.add(stack);
     // Nothing of this waited.
@@ -28,10 +28,10 @@ class Calls {
   }
 
   callee(caller, name) {
-    const known = this.kept[caller].get(name);
+    const known = this.callees[caller].get(name);
     if (known !== undefined) return known;
     const call = this.frames.length;
-    this.kept[caller].set(name, call);
+    this.callees[caller].set(name, call);
     if (!this.numbers.has(name)) {
       this.numbers.set(name, this.names.length);
       this.names.push(name);
@@ -41,13 +41,13 @@ class Calls {
     this.depths.push(this.depths[caller] + 1);
     this.total.push(0);
     this.self.push(0);
-    this.kept.push(new Map());
+    this.callees.push(new Map());
     return call;
   }
 
   /** By name, as flame graphs have them: alike is side by side. */
   children(call) {
-    return [...this.kept[call].entries()].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, child]) => child);
+    return [...this.callees[call].entries()].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, child]) => child);
   }
 
   name(call) {

@@ -99,9 +99,13 @@ void RecordedSamples::drop_before(Clock::time_point time) {
 }
 
 Task<void> RecordedSamples::end_run() {
-  if (sampling_ == nullptr || Clock::now() - open_.begun < kShortestRun) co_return;
+  if (!is_under_way() || Clock::now() - open_.begun < kShortestRun) co_return;
   sampling_->stop();
-  co_await with_deadline(loop_, ended_.wait(), kRunEndLimit);
+  co_await run_end();
+}
+
+Task<void> RecordedSamples::run_end() {
+  if (is_under_way()) co_await with_deadline(loop_, ended_.wait(), kRunEndLimit);
 }
 
 SampleFile RecordedSamples::file(Clock::time_point since) const {

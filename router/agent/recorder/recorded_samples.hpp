@@ -61,6 +61,8 @@ class RecordedSamples {
   /// Has the run under way end now, unless it is younger than kShortestRun, and waits a limited time until it
   /// is kept. May be called several times at once.
   transport::Task<void> end_run();
+  /// Waits a limited time until the run under way, if there is one, has ended and is kept.
+  transport::Task<void> run_end();
   [[nodiscard]] bool is_under_way() const { return sampling_ != nullptr; }
   /// Drops the oldest runs while all take more than so many bytes.
   void trim(std::size_t most);

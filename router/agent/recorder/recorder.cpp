@@ -60,6 +60,11 @@ constexpr const char* kNaming = "keep the names of methods of";
 /// A runtime with 30,000 methods takes half a second, and the others wait for their turn.
 constexpr transport::Milliseconds kNamingLimit{10'000};
 
+/// How many samplings there are at a time where all recordings may take so many bytes.
+std::size_t samplings_in(std::uint64_t total) {
+  return std::min(total / 2 / kSamplingBytes, kMaxSamplings);
+}
+
 WatchedProcess watch_process(const Registry& registry, const std::string& runtime_id) {
   const DiagnosticPort* const port = registry.port(runtime_id);
   return port == nullptr ? WatchedProcess(0, 0) : WatchedProcess(port->process().pid, port->process_start());
@@ -250,8 +255,7 @@ Recorder::Recorder(transport::Loop& loop, Registry& registry, Log log, RecorderS
       total_(std::max(memory_for_helpers(), kMinRuntimeBytes)),
       ended_(std::move(ended)),
       writing_(loop, 1),
-      shared_(loop, total_ < 2 * kSamplingBytes ? nullptr : std::move(sampler),
-              std::min(total_ / kSamplingBytes / 2, kMaxSamplings)),
+      shared_(loop, std::move(sampler), samplings_in(total_)),
       keeping_(loop),
       kept_(
           loop, registry, log_, std::min(total_ / kMinRuntimeBytes, kMaxRecorded), "the recorder",
@@ -264,7 +268,7 @@ Recorder::Recorder(transport::Loop& loop, Registry& registry, Log log, RecorderS
           [this](std::unique_ptr<RuntimeRecorder> recorder) {
             if (ended_ != nullptr) keeping_.spawn(keep_ended(std::move(recorder)));
           }) {
-  if (settings_.samples && total_ < 2 * kSamplingBytes)
+  if (settings_.samples && samplings_in(total_) == 0)
     log_->info("the recorder keeps no samples of the processor: that takes a memory limit of {} MiB",
                kLeastLimit >> 20);
 }
@@ -286,8 +290,7 @@ Task<void> Recorder::keep_ended(std::unique_ptr<RuntimeRecorder> recorder) {
     log_->info("what was recorded of {} is dropped: it is listed no more, but its process runs", name);
     co_return;
   }
-  for (int looks = 0; looks < kMaxEndLooks && recorder->is_sampled(); ++looks)
-    co_await transport::sleep(loop_, kEndLook);
+  co_await recorder->samples().run_end();
   const auto keeping = std::make_shared<Keeping>();
   keeping->files = recorder->files(Clock::time_point::min());
   if (!keeping->files) co_return;
@@ -348,7 +351,7 @@ Task<std::optional<RecentFiles>> Recorder::files(std::string runtime_id, Clock::
                                                  bool with_samples) const {
   const auto before = kept_.all().find(runtime_id);
   if (before == kept_.all().end()) co_return std::nullopt;
-  if (with_samples) co_await before->second->end_sample_run();
+  if (with_samples) co_await before->second->samples().end_run();
   // The runtime may have ended meanwhile, and may below.
   const auto now = kept_.all().find(runtime_id);
   if (now == kept_.all().end()) co_return std::nullopt;

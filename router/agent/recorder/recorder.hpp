@@ -39,9 +39,13 @@ class RuntimeRecorder {
 
   /// What the recorders of all runtimes share.
   struct Shared {
-    /// `by` may be null: processors are not sampled then. `samplings`: how many there are at a time.
-    Shared(transport::Loop& loop, std::shared_ptr<const SamplerProcess> by, std::size_t samplings)
-        : naming(loop, 1), sampler(std::move(by)), sampling(loop, samplings) {}
+    /// `samplings`: how many there are at a time. Processors are not sampled if that is 0, or without a
+    /// sampler.
+    Shared(transport::Loop& loop, std::shared_ptr<const SamplerProcess> sampler_process,
+           std::size_t samplings)
+        : naming(loop, 1),
+          sampler(samplings == 0 ? nullptr : std::move(sampler_process)),
+          sampling(loop, samplings) {}
 
     transport::Semaphore naming;  ///< For one runtime at a time to name all its methods.
     std::shared_ptr<const SamplerProcess> sampler;
@@ -63,9 +67,7 @@ class RuntimeRecorder {
   /// Has the runtime stop the sessions for good.
   transport::Task<void> end();
 
-  /// What was sampled up to now is in files() after that. Waits for it a limited time.
-  transport::Task<void> end_sample_run() { return samples_.end_run(); }
-  [[nodiscard]] bool is_sampled() const { return samples_.is_under_way(); }
+  [[nodiscard]] RecordedSamples& samples() { return samples_; }
   /// What the runtime has reported; nothing if it has reported nothing.
   [[nodiscard]] std::optional<RecentFiles> files(RecentBlocks::Clock::time_point since) const;
   /// Puts the newest names in place of those in `files`.
