@@ -416,6 +416,33 @@ class BlackBox(Recording, Case):
         self.assertIn("farport crashes", done.stderr)
 
 
+class ManyMethods(Recording, Case):
+    def test_all_have_names_though_their_loads_have_not_fitted(self):
+        directory = self.lab.new_directory(self.lab.far, "ended")
+        application = self.use(Watched(self.lab))
+        self.agent = self.use(self.lab.agent("--recorder", "--recorder-directory", directory, allow=ALLOW_TOOLS))
+        self.agent.wait_for(application)
+        names = f"/v1/runtimes/{self.agent.runtimes()[0]['id']}/recent?seconds=5"
+
+        def are_kept():
+            return b"farport-recent-names: yes" in Api(self.lab).request(names, "-X", "POST", "--dump-header", "-").body
+        wait.until(are_kept, self.agent.log, 30)
+        application.get("/compile", count=25_000)
+        wait.until(lambda: not are_kept(), self.agent.log, 30)
+        # Soon the runtime is asked for all again.
+        wait.until(are_kept, self.agent.log, 90)
+        for _ in range(50):
+            application.get("/compiled")
+        time.sleep(0.5)
+        application.process.kill()
+        crash, = wait.until(self.crashes, self.agent.log, 30)
+        done, file = self.recent("--crash", crash["id"])
+        self.assertNotIn("missing", self.assert_ok(done).stderr)
+        stacks = self.thrown(file)
+        self.assertGreaterEqual(len(stacks), 50)
+        self.assertTrue(all("Watched.Made.First" in stack for stack in stacks[-50:]), stacks[-3:])
+
+
 class OutOfMemory(Recording, Case):
     def test_the_kernels_end_is_told_from_that_of_others(self):
         group = MemoryGroup(self.lab.far, 256 << 20)

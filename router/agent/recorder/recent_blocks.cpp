@@ -144,8 +144,8 @@ void RecentBlocks::end_run() {
 }
 
 void RecentBlocks::drop_oldest() {
-  ++drops_;
   const BlockRun& oldest = *runs_.front();
+  dropped_until_ = oldest.ended;
   pass_run(stacks_, oldest);
   stacks_size_ = size_of(stacks_);
   runs_size_ -= oldest.size();
@@ -171,6 +171,13 @@ void RecentBlocks::set_limit(std::size_t limit) {
 std::size_t RecentBlocks::size() const {
   return preamble_.size() + definitions_.size() + stacks_size_ + runs_size_ + open_.size() +
          open_stacks_.size() + frames_.held();
+}
+
+std::size_t RecentBlocks::size_since(Clock::time_point since) const {
+  std::size_t size = open_.ended >= since ? open_.size() : 0;
+  for (auto run = runs_.rbegin(); run != runs_.rend() && (*run)->ended >= since; ++run)
+    size += (*run)->size();
+  return size;
 }
 
 std::optional<RecentBlocks::Clock::time_point> RecentBlocks::begun() const {

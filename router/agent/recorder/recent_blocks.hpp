@@ -72,8 +72,12 @@ class RecentBlocks {
 
   /// The memory of all blocks, in bytes.
   [[nodiscard]] std::size_t size() const;
-  /// How often some had to go because of the limit.
-  [[nodiscard]] std::uint64_t drops() const { return drops_; }
+  /// The memory of what came since `since`, in bytes.
+  [[nodiscard]] std::size_t size_since(Clock::time_point since) const;
+  /// Whether none had to go because of the limit.
+  [[nodiscard]] bool is_whole() const { return dropped_until_ == Clock::time_point::min(); }
+  /// When the newest came of those that had to go; the clock's earliest time if none had to.
+  [[nodiscard]] Clock::time_point dropped_until() const { return dropped_until_; }
   /// When the oldest events came; nothing if none has come.
   [[nodiscard]] std::optional<Clock::time_point> begun() const;
   /// A file of what came since `since`, and up to kRunTime more; nothing if no event has come.
@@ -92,7 +96,7 @@ class RecentBlocks {
 
   std::size_t limit_;
   Stacks stacks_wanted_;
-  std::uint64_t drops_ = 0;
+  Clock::time_point dropped_until_ = Clock::time_point::min();
   nettrace::FrameCutter frames_;
   std::vector<std::byte> preamble_;     ///< What stands before the first block: the Trace object is its end.
   std::vector<std::byte> definitions_;  ///< All MetadataBlocks: any later event may need them.

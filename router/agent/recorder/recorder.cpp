@@ -21,9 +21,12 @@ using Stacks = RecentBlocks::Stacks;
 
 constexpr transport::Milliseconds kUntilNextSession{30'000};
 constexpr transport::Milliseconds kEndLimit{3'000};
-/// After loads of methods had to go, all are asked for again; but not so often that it would cost the runtime
-/// much: 0.3 s of its processor for 30,000 methods.
-constexpr transport::Milliseconds kUntilNextMethods{600'000};
+/// All methods are asked for again when loads since the last time fill so much of their part: before any of
+/// them has to go. But the runtime is to be busy with it for no more than a share of the time: for 30,000
+/// methods it takes 0.4 s.
+constexpr std::size_t kLoadsUntilNextMethods = 2;
+constexpr int kBetweenMethods = 200;
+constexpr transport::Milliseconds kLookAtLoads{1'000};
 /// The parts of a runtime's memory that names of methods may take. Compressed, 5,000 take some 200 KiB.
 constexpr std::size_t kMethodsPart = 4;
 constexpr std::size_t kLoadsPart = 8;
@@ -143,12 +146,15 @@ Task<Result<void>> RuntimeRecorder::record_names() {
 Task<void> RuntimeRecorder::keep_methods() {
   for (;;) {
     const Result<void> named = co_await record_methods_in_turn();
-    // That of one that has ended is nobody's concern.
-    if (!named && registry_.port(runtime_.id) != nullptr) log_->warn("{}; retrying", named.error().message());
-    const auto wait = named ? kUntilNextMethods : kUntilNextSession;
-    do {
-      co_await transport::sleep(loop_, wait);
-    } while (named && loads_.blocks().drops() == named_drops_);
+    if (!named) {
+      // That of one that has ended is nobody's concern.
+      if (registry_.port(runtime_.id) != nullptr) log_->warn("{}; retrying", named.error().message());
+      co_await transport::sleep(loop_, kUntilNextSession);
+      continue;
+    }
+    co_await transport::sleep(loop_, methods_took_ * kBetweenMethods);
+    while (loads_.blocks().size_since(named_at_) < limit_() / kLoadsPart / kLoadsUntilNextMethods)
+      co_await transport::sleep(loop_, kLookAtLoads);
   }
 }
 
@@ -162,7 +168,7 @@ Task<Result<void>> RuntimeRecorder::record_methods_in_turn() {
 Task<Result<void>> RuntimeRecorder::record_methods() {
   RecordedSession methods(loop_, registry_, kNaming, Stacks::leave_out,
                           [this] { return limit_() / kMethodsPart; });
-  const std::uint64_t drops = loads_.blocks().drops();
+  const auto begun = Clock::now();
   CO_RETURN_IF_ERROR(co_await methods.begin(runtime_, wanted_method_names(runtime_.version)));
   // The names come when the session ends, and may not fit the runtime's buffers before it answers.
   TaskSet stopping(loop_);
@@ -173,9 +179,10 @@ Task<Result<void>> RuntimeRecorder::record_methods() {
                    fmt::format("it took longer than {} s", kNamingLimit / std::chrono::seconds(1)));
   if (!*taken) co_return *taken;
   methods_ = methods.blocks();
-  named_drops_ = drops;
-  all_named_ = methods_.drops() == 0;
-  if (!all_named_)
+  named_at_ = begun;
+  methods_took_ = std::chrono::ceil<transport::Milliseconds>(Clock::now() - begun);
+  all_named_ = true;
+  if (!methods_.is_whole())
     log_->warn(
         "some methods of {} will have no names once it has ended: there are too many for its part of "
         "the memory; raise recorder.runtime_memory, or give the agent more memory",
@@ -228,7 +235,7 @@ std::optional<RecentFiles> RuntimeRecorder::files(RecentBlocks::Clock::time_poin
 
 void RuntimeRecorder::add_names(RecentFiles& files) const {
   files.names.clear();
-  files.all_named = all_named_ && loads_.blocks().drops() == named_drops_;
+  files.all_named = all_named_ && methods_.is_whole() && loads_.blocks().dropped_until() <= named_at_;
   // The rundown first: what it names takes no memory of a reader when it comes again.
   for (const RecentBlocks* const names : {&methods_, &loads_.blocks()}) {
     auto file = names->file({});

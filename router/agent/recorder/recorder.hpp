@@ -107,10 +107,11 @@ class RuntimeRecorder {
   std::optional<MemoryGroupWatch> group_;
   RecordedSession events_;
   RecordedSamples samples_;
-  RecordedSession loads_;          ///< Of methods, since before methods_ was made.
-  RecentBlocks methods_;           ///< All methods at some time, as the runtime has told them.
-  std::uint64_t named_drops_ = 0;  ///< The drops of loads_ before methods_ was made.
-  bool all_named_ = false;  ///< Whether methods_ is whole and has come since the session of loads_ began.
+  RecordedSession loads_;       ///< Of methods, since before methods_ was made.
+  RecentBlocks methods_;        ///< All methods at some time, as the runtime has told them.
+  Clock::time_point named_at_;  ///< When methods_ was asked for.
+  transport::Milliseconds methods_took_{0};
+  bool all_named_ = false;  ///< Whether methods_ has come since the session of loads_ began.
   transport::TaskSet tasks_;
 };
 

@@ -39,6 +39,8 @@ app.MapGet("/log", (string message, string level, string category, ILoggerFactor
     loggers.CreateLogger(category).Log(logLevel, 7, "{Text} it is", message);
 });
 app.MapGet("/throw", (string message) => journal.Write("exception", Thrower.Catch(message)));
+app.MapGet("/compile", (int count) => Compiled.Make(count));
+app.MapGet("/compiled", () => Compiled.Throw());
 app.MapGet("/count", (int by) => Counts.Add(by));
 app.MapGet("/query", (string text) => Database.Query(text));
 app.MapGet("/tick", () => Counts.Total);
