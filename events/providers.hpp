@@ -1,6 +1,7 @@
 // Names, keywords, levels and event values of the providers that farport uses.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 namespace farport::events {
@@ -25,6 +26,10 @@ inline constexpr std::uint64_t kContentionKeyword = 0x4000;
 inline constexpr std::uint64_t kThreadingKeyword = 0x10000;
 /// ThreadPoolWorkerThreadWait: four fifths of what a busy server writes with kThreadingKeyword.
 inline constexpr std::uint32_t kWorkerThreadWait = 57;
+/// ExceptionCatchStart, ExceptionCatchStop, ExceptionFinallyStart, ExceptionFinallyStop,
+/// ExceptionFilterStart, ExceptionFilterStop, ExceptionThrownStop: where an exception has gone. Each has a
+/// stack, and one that passes ten blocks makes more than twenty of them.
+inline constexpr std::array<std::uint32_t, 7> kExceptionPassed{250, 251, 252, 253, 254, 255, 256};
 /// Makes the runtime collect at once and report all surviving objects: GC, Type, GCHeapDump, GCHeapCollect,
 /// GCHeapAndTypeNames.
 inline constexpr std::uint64_t kHeapSnapshotKeywords = 0x1980001;

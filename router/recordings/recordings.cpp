@@ -135,7 +135,9 @@ ipc::CollectTracing wanted_recent(std::string_view version) {
   wanted.buffer_size_mb = kRecentBufferMb;
   if (major_of(version) >= kFirstWithEventFilter) {
     wanted.version = ipc::kCollectTracing5;
-    wanted.providers.front().event_filter.event_ids = {events::kWorkerThreadWait};
+    auto& left_out = wanted.providers.front().event_filter.event_ids;
+    left_out.assign(events::kExceptionPassed.begin(), events::kExceptionPassed.end());
+    left_out.push_back(events::kWorkerThreadWait);
   }
   wanted.providers.push_back(event_counters(events::kCountersProvider, kRecentCounters));
   ipc::Provider logs;

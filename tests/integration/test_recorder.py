@@ -17,6 +17,7 @@ from harness.watched import Watched
 
 LOGGING = "Microsoft-Extensions-Logging"
 EXCEPTION_THROWN = "80"
+CATCH_STARTED = "250"
 COLLECTION_BEGINS = "1"
 
 
@@ -82,6 +83,8 @@ class Recorder(Recording, Case):
         reading = self.read()
         thrown = [event for event in reading.of(traces.RUNTIME) if event[1] == EXCEPTION_THROWN]
         self.assertGreaterEqual(len(thrown), 5)
+        # Where they were caught has been left out.
+        self.assertNotIn(CATCH_STARTED, {event[1] for event in reading.of(traces.RUNTIME)})
         # Their stacks came too.
         self.assertTrue(all(event[9] for event in thrown))
         self.assertTrue(reading.of("System.Runtime"))
@@ -367,8 +370,12 @@ class BlackBox(Recording, Case):
         page = os.path.join(self.lab.new_directory(self.lab.near, "page"), "crash.html")
         self.assert_ok(self.lab.near.run(needs.farport(), "recent", self.agent.remote, *self.lab.tools_pair.flags(),
                                          "--crash", crash["id"], "-o", page))
-        with open(page, encoding="utf-8") as opened:
-            self.assertIn("the last words before kill", opened.read())
+        browser = Browser()
+        self.addCleanup(browser.close)
+        browser.open(page)
+        self.assertIn("the last words before kill", browser.text("list"))
+        self.assertEqual(browser.text("end"), "killed by signal 9 (SIGKILL)")
+        self.assertIn(crash["runtime"]["host"], browser.text("summary"))
         table = self.lab.near.run(needs.farport(), "crashes", self.agent.remote, *self.lab.tools_pair.flags())
         self.assertIn(crash["id"], self.assert_ok(table).stdout)
         last = Audit(self.audit).wait_for(audit="recent", decision="allowed")
