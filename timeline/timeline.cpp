@@ -49,9 +49,10 @@ class Writer {
 
   void write() {
     const auto began = std::chrono::duration<double, std::milli>(timeline_.begin.time_since_epoch());
-    out_.print("{{\"process\":{},\"pid\":{},\"began\":{:.3f},\"duration\":{:.3f},\"left_out\":{}",
-               json_string(timeline_.process), timeline_.pid, began.count(), since_begin(timeline_.end),
-               timeline_.left_out);
+    out_.print("{{\"process\":{},\"place\":{},\"end\":{},\"pid\":{},", json_string(timeline_.process.name),
+               json_string(timeline_.process.place), json_string(timeline_.process.end), timeline_.pid);
+    out_.print("\"began\":{:.3f},\"duration\":{:.3f},\"left_out\":{}", began.count(),
+               since_begin(timeline_.end), timeline_.left_out);
     put_vitals();
     put_list(out_, "pauses", timeline_.pauses, [this](const Pause& pause) {
       out_.print("{{\"time\":{:.3f},\"length\":{:.3f},\"generation\":{}}}", since_begin(pause.begun),

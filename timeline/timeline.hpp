@@ -55,8 +55,15 @@ struct Sample {
   StackId stack = 0;
 };
 
+/// Whose timeline it is, for people.
+struct Process {
+  std::string name;
+  std::string place{};  ///< The container and the host; may be empty.
+  std::string end{};    ///< How it ended; empty if it has not, or if that is unknown.
+};
+
 struct Timeline {
-  std::string process;
+  Process process;
   std::uint64_t pid = 0;
   Time begin;  ///< Of the first and the last of what follows.
   Time end;

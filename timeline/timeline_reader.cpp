@@ -195,7 +195,7 @@ StackId TimelineReader::stack_id(const std::vector<std::uint64_t>& addresses, Ti
   return known->second;
 }
 
-Timeline TimelineReader::take(std::string process) {
+Timeline TimelineReader::take(Process process) {
   end_moment();
   Timeline made;
   made.process = std::move(process);

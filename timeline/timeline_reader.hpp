@@ -29,8 +29,8 @@ class TimelineReader final : public nettrace::Handler {
   void on_trace(const nettrace::TraceHeader& trace) override;
   void on_event(const nettrace::Event& event) override;
 
-  /// After the last event: the timeline of the process with this name.
-  [[nodiscard]] Timeline take(std::string process);
+  /// After the last event: the timeline, which is this process's.
+  [[nodiscard]] Timeline take(Process process);
 
  private:
   /// The newest items within a limit of memory.

@@ -61,7 +61,7 @@ constexpr transport::Milliseconds kUsualLast{120'000};
 /// A recording that was received.
 struct Received {
   std::string path;
-  std::string runtime;        ///< Its name.
+  std::string runtime;        ///< Its name, and how it ended.
   std::uint32_t seconds = 0;  ///< How far it goes back.
   std::string nameless;       ///< Why names of methods are missing; empty if they aren't.
 };
@@ -98,29 +98,38 @@ Result<profile::Profile> read_profile(const std::string& process, router::Reader
   profile::Profile taken = samples.take();
   if (taken.samples.empty())
     return fail("make a profile of", process, "the agent has kept no samples of the processor for you",
-                "its log says why, or your role lacks the permission profile");
+                "your role may lack the permission profile, other runtimes may have had their turn, or the "
+                "agent's log says why");
   taken.process = process;
   taken.clock = profile::Clock::cpu;
   taken.interval = std::chrono::nanoseconds(std::chrono::seconds(1)) / router::kRecentFrequency;
   return taken;
 }
 
-/// What the reader does.
-Result<void> make_file(const Form& form, const std::string& process, router::ReaderInput& from,
+/// What the page says of the process.
+timeline::Process process_of(const router::EndedRuntime& about) {
+  const router::Runtime& runtime = about.runtime;
+  const std::string container = runtime.container.text();
+  const char* const between = container.empty() || runtime.host.empty() ? "" : " on ";
+  return {runtime.name, container + between + runtime.host, about.reason};
+}
+
+/// What the reader does. `about` a runtime that runs has no reason.
+Result<void> make_file(const Form& form, const router::EndedRuntime& about, router::ReaderInput& from,
                        router::ReaderOutput& to) {
   const auto write = [&to](std::string_view piece) -> Result<void> {
     to.write_lines(piece);
     return {};
   };
   if (form.profile) {
-    ASSIGN_OR_RETURN(const auto taken, read_profile(process, from, to));
+    ASSIGN_OR_RETURN(const auto taken, read_profile(about.runtime.name, from, to));
     return profile::write_profile(taken, *form.profile, write);
   }
   if (form.write_timeline == nullptr) return router::join_recordings(from, to);
   timeline::TimelineReader events;
   RETURN_IF_ERROR(read_joined(from, to, events));
   profile::Output out(write);
-  form.write_timeline(events.take(process), out);
+  form.write_timeline(events.take(process_of(about)), out);
   return out.finish();
 }
 
@@ -152,8 +161,8 @@ class RecentTransfer {
 
  private:
   struct Wanted {
-    router::Runtime runtime;
-    std::string path;  ///< Of the request for it.
+    router::EndedRuntime about;  ///< Without an end, if it runs.
+    std::string path;            ///< Of the request for it.
   };
   Task<Result<Wanted>> find();
   Task<Result<Received>> receive(transport::StopSource& stop);
@@ -232,17 +241,19 @@ Task<Result<void>> RecentTransfer::take_all(router::Reading& reading, RecordingF
 Task<Result<RecentTransfer::Wanted>> RecentTransfer::find() {
   if (!settings_.crash.empty()) {
     CO_ASSIGN_OR_RETURN(auto ended, co_await session_.open_ended(settings_.crash));
-    co_return Wanted{std::move(ended.runtime), "/v1/crashes/" + ended.id};
+    std::string path = "/v1/crashes/" + ended.id;
+    co_return Wanted{std::move(ended), std::move(path)};
   }
-  CO_ASSIGN_OR_RETURN(auto runtime, co_await session_.open(settings_.runtime));
+  router::EndedRuntime about;
+  CO_ASSIGN_OR_RETURN(about.runtime, co_await session_.open(settings_.runtime));
   const auto last = std::chrono::ceil<std::chrono::seconds>(settings_.duration.value_or(kUsualLast));
-  std::string path = fmt::format("/v1/runtimes/{}/recent?seconds={}", runtime.id, last.count());
-  co_return Wanted{std::move(runtime), std::move(path)};
+  std::string path = fmt::format("/v1/runtimes/{}/recent?seconds={}", about.runtime.id, last.count());
+  co_return Wanted{std::move(about), std::move(path)};
 }
 
 Task<Result<Received>> RecentTransfer::receive(transport::StopSource& stop) {
   CO_ASSIGN_OR_RETURN(const auto wanted, co_await find());
-  const router::Runtime& runtime = wanted.runtime;
+  const router::Runtime& runtime = wanted.about.runtime;
   router::ResumableRequest request(session_.sessions(), wanted.path);
   const IoStatus head = co_await request.head_received();
   if (head != IoStatus::ok) co_return tl::unexpected(request.stream().error());
@@ -250,12 +261,17 @@ Task<Result<Received>> RecentTransfer::receive(transport::StopSource& stop) {
     const auto refused = co_await router::read_body(request.head(), request.stream());
     co_return tl::unexpected(refused.error());
   }
-  Received received{output_path(settings_.output, runtime.name, kForms.front().ending), runtime.name, 0, {}};
+  const std::string& reason = wanted.about.reason;
+  Received received{output_path(settings_.output, runtime.name, kForms.front().ending),
+                    runtime.name + (reason.empty() ? "" : ", " + reason),
+                    0,
+                    {}};
   const auto seconds = number_in<std::uint32_t>(request.head().field("farport-recent-seconds"));
   received.seconds = seconds.value_or(0);
   CO_ASSIGN_OR_RETURN(const auto file, RecordingFile::create(received.path, settings_.force));
-  router::Reading reading(loop_, router::local_request(router::ReadingTask::Kind::local, runtime.name),
-                          router::Reading::For::user);
+  router::Reading reading(
+      loop_, router::local_request(router::ReadingTask::Kind::local, router::to_json(wanted.about)),
+      router::Reading::For::user);
   CO_RETURN_IF_ERROR(reading.begin(readers_));
   transport::TaskSet feeding(loop_);
   feeding.spawn(feed(reading, request, runtime, stop));
@@ -288,9 +304,11 @@ int recent(const config::RecentSettings& settings) {
               "use .html, .speedscope.json, .json or .nettrace"},
         kUsage);
   ASSIGN_OR_REPORT(const auto agents, agents_of({settings.remote}), kUsage);
-  const auto readers = start_readers(settings.remote, [form](const auto& wanted, auto& from, auto& to) {
-    return make_file(*form, wanted.text, from, to);
-  });
+  const auto readers =
+      start_readers(settings.remote, [form](const auto& wanted, auto& from, auto& to) -> Result<void> {
+        ASSIGN_OR_RETURN(const auto about, router::ended_from_json(wanted.text));
+        return make_file(*form, about, from, to);
+      });
   if (!readers) return report(readers.error());
   transport::Loop loop;
   transport::StopSource stop(loop);

@@ -190,10 +190,13 @@ function boxColour(hue, frame, weak, dark, plain) {
 
 /** As much of a method's name as fits: whole, without its arguments, without its namespace, cut off. */
 function shorten(name, letters) {
-  const bare = name.replace(/\(.*/, "") || name;
+  // A function in a file, "libc.so.6.read", or one without a name, "libc.so.6.?".
+  const [, file, inside] = name.match(/^(.*\.so(?:\.\d+)*|\[\w+\])\.(.+)$/) ?? [name, "", name];
+  const whole = inside === "?" ? file : name;
+  const bare = (whole === name ? inside : file).replace(/\(.*/, "") || name;
   // What compilers put behind a name (".isra.0", ".cold") is none.
   const plain = bare.replace(/\[[^\]]*\]/g, "").replace(/(\.(isra|constprop|part|cold|lto_priv)(\.\d+)?)+$/, "");
   // A place in a file without a name: "libc.so.6+0x2a1c".
   const own = /\+0x[0-9a-f]+$/.test(plain) ? plain : plain.match(/([^.:]+[.:]+)?[^.:]+$/)?.[0] ?? bare;
-  return [name, bare, own].find((each) => each.length <= letters) ?? `${own.slice(0, letters - 1)}…`;
+  return [whole, bare, own].find((each) => each.length <= letters) ?? `${own.slice(0, letters - 1)}…`;
 }

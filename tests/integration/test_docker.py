@@ -22,6 +22,7 @@ class OfDocker(Case):
         cls.addClassCleanup(cls.engine.close)
         cls.engine.load(Image.of_orders(environment=PATH))
         cls.engine.load(Image.of_orders("shell", SHELL, PATH))
+        cls.engine.load(Image.of_farport("localhost/farport:0.1.0"))
 
     def application(self, *load, image="orders"):
         """A container, orders, which is removed by the test's end with its helpers."""
@@ -108,6 +109,27 @@ class OfDocker(Case):
         self.engine.docker("unpause", "orders")
         self.assertEqual(done.code, 1)
         self.assertIn("docker unpause orders", done.stderr)
+
+    def test_what_was_before_a_container_ended_while_nobody_looked(self):
+        """By one agent for all of the host's containers."""
+        self.engine.docker("volume", "create", "kept")
+        self.addCleanup(lambda: self.engine.docker("volume", "rm", "kept"))
+        self.engine.docker("run", "--detach", "--name", "recorder", "--user", "0", "--pid", "host", "--network", "none", "--cap-add",
+                           "SYS_PTRACE", "--security-opt", "seccomp=unconfined", "--volume", "kept:/kept", "--tmpfs", "/tmp",
+                           "localhost/farport:0.1.0", "serve", "--search", "proc", "--local", "/tmp/farport.sock", "--allow-local",
+                           "0=admin", "--recorder", "--recorder-directory", "/kept")
+        self.addCleanup(lambda: self.engine.docker("rm", "--force", "recorder"))
+        log = lambda: self.engine.docker("logs", "recorder")
+        ask = lambda *words: self.farport(*words, "--via", "docker exec -i recorder farport stdio --join /tmp/farport.sock")
+        self.application()
+        file = os.path.join(self.lab.new_directory(self.lab.far, "recent"), "x.speedscope.json")
+        wait.until(lambda: ask("recent", "orders", "-o", file, "--force").code == 0, log, PATIENCE)
+        self.assertIn("Orders.Pricing", pathlib.Path(file).read_text(encoding="utf-8"))
+        self.engine.docker("kill", "orders")
+        crash, = wait.until(lambda: json.loads(self.assert_ok(ask("crashes", "--json")).stdout), log, PATIENCE)
+        self.assertEqual(crash["reason"], "killed by signal 9 (SIGKILL)")
+        self.assertNotIn("missing", self.assert_ok(ask("recent", "--crash", crash["id"], "-o", file, "--force")).stderr)
+        self.assertIn("Orders.Pricing", pathlib.Path(file).read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":

@@ -8,10 +8,11 @@ const MOST_ENTRIES = 500;
 function describe() {
   const { data } = model;
   const began = new Date(data.began).toLocaleString([], { dateStyle: "medium", timeStyle: "medium" });
-  const parts = [`pid ${data.pid}`, began, milliseconds(data.duration), data.left_out > 0 ? `${number(data.left_out)} older events left out` : ""];
+  const parts = [data.place, `pid ${data.pid}`, began, milliseconds(data.duration), data.left_out > 0 ? `${number(data.left_out)} older events left out` : ""];
   document.title = `${data.process}: timeline`;
   part("title").textContent = data.process;
   part("summary").textContent = parts.filter((text) => text !== "").join(" · ");
+  part("end").textContent = data.end;
   const add = (value, text) => {
     const option = element("option", text);
     option.value = value;
@@ -47,9 +48,9 @@ function entry(each) {
 function list() {
   if (showsGraph()) return drawGraph();
   const found = model.select(lanes.from, lanes.to, part("kind").value, expression());
-  part("list").replaceChildren(...found.slice(0, MOST_ENTRIES).map(entry));
+  part("list").replaceChildren(...found.slice(-MOST_ENTRIES).map(entry));
   part("shown").textContent = found.length > MOST_ENTRIES
-    ? `the first ${number(MOST_ENTRIES)} of ${number(found.length)}: zoom in to see the others`
+    ? `the last ${number(MOST_ENTRIES)} of ${number(found.length)}: zoom in to see the others`
     : `${number(found.length)} in ${milliseconds(lanes.to - lanes.from)}`;
 }
 

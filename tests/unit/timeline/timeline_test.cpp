@@ -64,7 +64,7 @@ class Reading {
     reader_.on_event(event.event());
     return *this;
   }
-  Timeline take() { return reader_.take("orders"); }
+  Timeline take() { return reader_.take({"orders", "orders-5/web on node1", "exit code 3"}); }
   nlohmann::json json() { return nlohmann::json::parse(text_of(timeline::write_json)); }
   std::string text_of(void (*write)(const Timeline&, profile::Output&)) {
     std::string all;
@@ -89,6 +89,8 @@ TEST_CASE("exceptions and log entries are in the timeline, by time and with name
   reading.add(method(0x1000, "Quote")).add(method(0x2000, "Serve"));
   const auto json = reading.json();
   CHECK(json["process"] == "orders");
+  CHECK(json["place"] == "orders-5/web on node1");
+  CHECK(json["end"] == "exit code 3");
   CHECK(json["pid"] == 4711);
   CHECK(json["duration"] == 20);
   REQUIRE(json["exceptions"].size() == 2);
