@@ -8,12 +8,12 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "router/agent/api/api.hpp"
 #include "router/agent/gate/gate.hpp"
+#include "router/agent/recorder/compressed_file.hpp"
 #include "router/readers/answers.hpp"
 #include "router/readers/reading.hpp"
 #include "router/wire/http_status.hpp"
@@ -31,7 +31,6 @@ using NextPiece = RecentRequests::NextPiece;
 /// How many answers there are at once: their callers may be slow.
 constexpr std::size_t kMaxAnswers = 4;
 constexpr int kUntilRoom = 10;
-constexpr std::size_t kFilePiece = 64 * 1024;
 /// Joining 8 MiB of compressed blocks takes less than a second.
 constexpr std::uint32_t kJoinSeconds = 60;
 constexpr std::uint32_t kUsualSeconds = 120;
@@ -115,21 +114,10 @@ Task<Made> from_disk(transport::Loop& loop, std::function<Made()> read) {
   co_return std::move(**made);
 }
 
-Result<std::vector<std::byte>> read_piece(const UniqueFd& file, std::uint64_t& offset) {
-  std::vector<std::byte> bytes(kFilePiece);
-  const ssize_t got = ::pread(file.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
-  if (got < 0) return fail_errno("read", "the recording", errno);
-  bytes.resize(static_cast<std::size_t>(got));
-  offset += bytes.size();
-  return bytes;
-}
-
 /// Reads the file, from its beginning, on another thread.
 NextPiece pieces_of(transport::Loop& loop, std::shared_ptr<const UniqueFd> file) {
-  const std::function<Result<std::vector<std::byte>>()> read = [file = std::move(file),
-                                                                offset = std::make_shared<std::uint64_t>(0)] {
-    return read_piece(*file, *offset);
-  };
+  const auto reader = std::make_shared<CompressedFileReader>(std::move(file));
+  const std::function<Result<std::vector<std::byte>>()> read = [reader] { return reader->next(); };
   return [&loop, read] { return from_disk(loop, read); };
 }
 
@@ -325,14 +313,10 @@ Handled RecentRequests::send_ended(Response& response, EndedRuntime ended, Audit
   };
   auto opened = co_await from_disk(loop_, std::move(open));
   if (!opened) co_return no_crash(ended.id);
-  const auto files = std::make_shared<const EndedRuntimes::Opened>(std::move(*opened));
-  MakeSources make = [this, files, with_samples] {
-    const auto pieces = [this, &files](const UniqueFd& file) {
-      return pieces_of(loop_, std::shared_ptr<const UniqueFd>(files, &file));
-    };
-    Sources sources{pieces(files->events)};
-    if (files->samples && with_samples) sources.samples = pieces(files->samples);
-    for (const UniqueFd& names : files->names) sources.names.push_back(pieces(names));
+  MakeSources make = [this, files = std::move(*opened), with_samples] {
+    Sources sources{pieces_of(loop_, files.events)};
+    if (files.samples && with_samples) sources.samples = pieces_of(loop_, files.samples);
+    for (const auto& names : files.names) sources.names.push_back(pieces_of(loop_, names));
     return sources;
   };
   co_await send_recordings(response, std::move(make), std::to_string(ended.seconds), entry);

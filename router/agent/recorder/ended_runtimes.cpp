@@ -18,13 +18,14 @@
 #include "base/files.hpp"
 #include "base/output_file.hpp"
 #include "base/text.hpp"
+#include "router/agent/recorder/compressed_file.hpp"
 
 namespace farport::router {
 namespace {
 
-constexpr std::string_view kRecording = ".nettrace";
-constexpr std::array<std::string_view, 2> kNames{".names-1.nettrace", ".names-2.nettrace"};
-constexpr std::string_view kSamples = ".samples";
+constexpr std::string_view kRecording = ".nettrace.zst";
+constexpr std::array<std::string_view, 2> kNames{".names-1.nettrace.zst", ".names-2.nettrace.zst"};
+constexpr std::string_view kSamples = ".samples.zst";
 constexpr std::string_view kAbout = ".json";
 /// An id has none of them at its end.
 constexpr std::array kEndings{kAbout, kSamples, kNames[0], kNames[1], kRecording};
@@ -67,15 +68,6 @@ void cut_texts(Runtime& runtime) {
   runtime.command_line.resize(shortened(runtime.command_line, kMaxCommandLine).size());
 }
 
-std::uint64_t size_of(RecentFile file) {
-  std::uint64_t size = 0;
-  for (;;) {
-    const std::size_t piece = file.next().size();
-    if (piece == 0) return size;
-    size += piece;
-  }
-}
-
 /// Begins a file, which is removed again unless it is kept.
 Result<std::unique_ptr<OutputFile>> create_file(const std::string& path) {
   return OutputFile::create("the recording", path, OutputFile::Existing::refuse,
@@ -86,15 +78,20 @@ Result<std::unique_ptr<OutputFile>> create_file(const std::string& path) {
 template <typename File>
 Result<std::unique_ptr<OutputFile>> write_file(const std::string& path, File file) {
   ASSIGN_OR_RETURN(auto to, create_file(path));
+  CompressedFile compressed(*to);
   for (;;) {
     const std::vector<std::byte> piece = file.next();
-    if (piece.empty()) return to;
-    RETURN_IF_ERROR(to->append(piece));
+    if (piece.empty()) break;
+    RETURN_IF_ERROR(compressed.append(piece));
   }
+  RETURN_IF_ERROR(compressed.end());
+  return to;
 }
 
-UniqueFd open_file(const std::string& path) {
-  return UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+/// Null if it can't be opened.
+std::shared_ptr<const UniqueFd> open_file(const std::string& path) {
+  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  return file ? std::make_shared<const UniqueFd>(std::move(file)) : nullptr;
 }
 
 Error unknown(const std::string& id) {
@@ -121,7 +118,7 @@ Result<void> EndedRuntimes::check() const {
   return {};
 }
 
-Result<void> EndedRuntimes::write(const EndedRuntime& ended, const RecentFiles& files) const {
+Result<void> EndedRuntimes::write(EndedRuntime& ended, const RecentFiles& files) const {
   std::vector<std::unique_ptr<OutputFile>> written(1);
   ASSIGN_OR_RETURN(written.front(), write_file(path_of(ended.id, kRecording), files.events));
   if (!files.samples.empty()) {
@@ -132,6 +129,8 @@ Result<void> EndedRuntimes::write(const EndedRuntime& ended, const RecentFiles& 
     ASSIGN_OR_RETURN(auto names, write_file(path_of(ended.id, kNames.at(at)), files.names[at]));
     written.push_back(std::move(names));
   }
+  ended.bytes = 0;
+  for (const auto& each : written) ended.bytes += each->size();
   // What has no description is not listed, so it is the last one.
   ASSIGN_OR_RETURN(auto about, create_file(path_of(ended.id, kAbout)));
   const std::string text = to_json(ended);
@@ -146,9 +145,10 @@ Result<void> EndedRuntimes::write(const EndedRuntime& ended, const RecentFiles& 
 Result<void> EndedRuntimes::keep(EndedRuntime& ended, const RecentFiles& files, std::size_t& removed) const {
   cut_texts(ended.runtime);
   ended.id = new_id(ended);
-  ended.bytes = size_of(files.events) + files.samples.size();
-  for (const RecentFile& each : files.names) ended.bytes += size_of(each);
-  RETURN_IF_ERROR(make_room(ended.bytes + kAroundRecording, !ended.in_order, removed));
+  // Compressed as a whole, it is hardly larger than it is in memory, and mostly smaller.
+  std::uint64_t bytes = files.events.held() + files.samples.held() + kAroundRecording;
+  for (const RecentFile& each : files.names) bytes += each.held();
+  RETURN_IF_ERROR(make_room(bytes, !ended.in_order, removed));
   return write(ended, files);
 }
 
@@ -235,7 +235,7 @@ Result<EndedRuntimes::Opened> EndedRuntimes::open(const std::string& id) const {
   Opened opened{open_file(path_of(id, kRecording)), open_file(path_of(id, kSamples))};
   if (!opened.events) return tl::unexpected(unknown(id));
   for (const std::string_view names : kNames) {
-    if (UniqueFd file = open_file(path_of(id, names))) opened.names.push_back(std::move(file));
+    if (auto file = open_file(path_of(id, names))) opened.names.push_back(std::move(file));
   }
   return opened;
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,9 +18,9 @@ namespace farport::router {
 /// The most runtimes that are kept, however small their recordings are.
 inline constexpr std::size_t kMaxEndedRuntimes = 1000;
 
-/// A directory with some files for each runtime: ID.nettrace, its last minutes; ID.samples, what was sampled
-/// (see SampleEvents); ID.names-1.nettrace and so on, recordings that name its methods; and ID.json, an
-/// EndedRuntime. Several agents may use it at a time.
+/// A directory with some files for each runtime: ID.nettrace.zst, its last minutes; ID.samples.zst, what was
+/// sampled (see SampleEvents); ID.names-1.nettrace.zst and so on, recordings that name its methods; and
+/// ID.json, an EndedRuntime. Several agents may use it at a time.
 /// All functions may wait for the disk, and may be called on any thread.
 class EndedRuntimes {
  public:
@@ -40,10 +41,11 @@ class EndedRuntimes {
   [[nodiscard]] std::vector<EndedRuntime> all() const;
   /// One of them. Fails if there is none with this id.
   [[nodiscard]] Result<EndedRuntime> find(const std::string& id) const;
+  /// For CompressedFileReader.
   struct Opened {
-    UniqueFd events;
-    UniqueFd samples{};  ///< None if there are none.
-    std::vector<UniqueFd> names{};
+    std::shared_ptr<const UniqueFd> events;
+    std::shared_ptr<const UniqueFd> samples{};  ///< Null if there are none.
+    std::vector<std::shared_ptr<const UniqueFd>> names{};
   };
   /// Opens its files. Fails if there is none with this id.
   [[nodiscard]] Result<Opened> open(const std::string& id) const;
@@ -59,7 +61,7 @@ class EndedRuntimes {
   };
   [[nodiscard]] std::vector<Kept> contents() const;
   [[nodiscard]] Result<void> make_room(std::uint64_t bytes, bool for_crash, std::size_t& removed) const;
-  [[nodiscard]] Result<void> write(const EndedRuntime& ended, const RecentFiles& files) const;
+  [[nodiscard]] Result<void> write(EndedRuntime& ended, const RecentFiles& files) const;
   [[nodiscard]] std::string path_of(const std::string& id, std::string_view ending) const;
 
   std::string directory_;

@@ -78,6 +78,10 @@ std::vector<std::byte> RecentFile::next() {
   return piece;
 }
 
+std::size_t RecentFile::held() const {
+  return preamble_.size() + size_of(runs_);
+}
+
 RecentBlocks::RecentBlocks(std::size_t limit, Stacks stacks)
     : limit_(limit), stacks_wanted_(stacks), frames_(kMaxFrameBytes) {}
 

@@ -40,6 +40,8 @@ class RecentFile {
  public:
   /// When the oldest events in it came.
   [[nodiscard]] BlockRun::Clock::time_point begun() const { return begun_; }
+  /// The memory of what is left, in bytes.
+  [[nodiscard]] std::size_t held() const;
   /// The file's next bytes; nothing after its end.
   [[nodiscard]] std::vector<std::byte> next();
 

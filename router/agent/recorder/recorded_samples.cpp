@@ -1,6 +1,7 @@
 #include "router/agent/recorder/recorded_samples.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -37,11 +38,9 @@ std::vector<std::byte> SampleFile::next() {
   return piece;
 }
 
-std::size_t SampleFile::size() const {
-  std::size_t size = 0;
-  for (const auto& run : runs_)
-    size += kSamplesHead + (run->stream.plain_size == 0 ? run->stream.size() : run->stream.plain_size);
-  return size;
+std::size_t SampleFile::held() const {
+  return std::accumulate(runs_.begin(), runs_.end(), std::size_t{0},
+                         [](std::size_t size, const auto& run) { return size + run->stream.size(); });
 }
 
 Task<Result<void>> RecordedSamples::record(std::unique_ptr<RuntimeSampling> sampling) {

@@ -32,8 +32,8 @@ class SampleFile {
  public:
   /// The file's next bytes; nothing after its end.
   [[nodiscard]] std::vector<std::byte> next();
-  /// How many are left.
-  [[nodiscard]] std::size_t size() const;
+  /// The memory of what is left, in bytes.
+  [[nodiscard]] std::size_t held() const;
   [[nodiscard]] bool empty() const { return runs_.empty(); }
 
  private:

@@ -6,6 +6,8 @@
 #include <ctime>
 #include <fstream>
 #include <functional>
+#include <memory>
+#include <random>
 
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -15,6 +17,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/files.hpp"
+#include "router/agent/recorder/compressed_file.hpp"
 #include "router/agent/recorder/process_end.hpp"
 #include "tests/unit/auth/fixtures.hpp"
 #include "tests/unit/nettrace/trace_writer.hpp"
@@ -32,7 +35,7 @@ namespace {
 
 constexpr std::uint64_t kPlenty = 1 << 20;
 
-/// A recording with one event of so many bytes.
+/// A recording with one event of so many bytes, which can't be compressed.
 router::RecentFile one_event(std::size_t bytes) {
   test::TraceWriter writer = test::TraceWriter::begun(4);
   const test::FieldWriter fields = test::definition_4(1, "Orders", 10, "Priced");
@@ -40,7 +43,8 @@ router::RecentFile one_event(std::size_t bytes) {
                test::event_block().u8(0xC0).var(0).var(fields.size()).bytes(fields.take()));
   test::FieldWriter event = test::event_block();
   event.u8(0x87).var(1).var(0).var(500).var(3).var(600).var(2'000).var(bytes);
-  for (std::size_t at = 0; at < bytes; ++at) event.u8(at * 131 >> 3);
+  std::minstd_rand random;
+  for (std::size_t at = 0; at < bytes; ++at) event.u8(random() >> 8 & 0xFF);
   writer.block(nettrace::BlockKind::events, event);
   RecentBlocks blocks(kPlenty);
   REQUIRE(blocks.take(writer.bytes(), RecentBlocks::Clock::time_point(1h)));
@@ -89,6 +93,17 @@ class Kept {
 
 using Names = std::vector<std::string>;
 
+/// What a compressed file holds.
+Result<std::string> content_of(std::shared_ptr<const UniqueFd> file) {
+  router::CompressedFileReader reader(std::move(file));
+  std::string content;
+  for (;;) {
+    ASSIGN_OR_RETURN(const auto piece, reader.next());
+    if (piece.empty()) return content;
+    content.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+  }
+}
+
 }  // namespace
 
 TEST_CASE("what is kept of a runtime that has ended is found again", "[recorder]") {
@@ -105,12 +120,47 @@ TEST_CASE("what is kept of a runtime that has ended is found again", "[recorder]
   CHECK(found->seconds == 120);
   const auto file = kept.directory.open(id);
   REQUIRE(file);
-  const auto content = read_limited(file->events.get(), kPlenty);
+  const auto content = content_of(file->events);
   REQUIRE(content);
   CHECK(content->starts_with("Nettrace"));
-  CHECK(content->size() == found->bytes);
+  CHECK(content->back() == '\1');
+  CHECK(read_limited(file->events->get(), kPlenty)->size() == found->bytes);
   CHECK(kept.names() == Names{"orders", "../bil ling"});
   CHECK(kept.removed == 0);
+}
+
+TEST_CASE("what is large is kept small, and found whole", "[recorder]") {
+  Kept kept(40'000);
+  test::TraceWriter writer = test::TraceWriter::begun(4);
+  for (int number = 0; number < 100; ++number) {
+    test::FieldWriter event = test::event_block();
+    event.u8(0x87).var(1).var(0).var(500).var(3).var(600).var(2'000).var(9'000);
+    for (int at = 0; at < 9'000; ++at) event.u8(number);
+    writer.block(nettrace::BlockKind::events, event);
+  }
+  RecentBlocks blocks(kPlenty);
+  REQUIRE(blocks.take(writer.bytes(), RecentBlocks::Clock::time_point(1h)));
+  EndedRuntime first = ended("first", "2026-11-27T10:00:01Z");
+  REQUIRE(kept.directory.keep(first, {*blocks.file({}), {}}, kept.removed));
+  CHECK(first.bytes < 40'000);
+  const auto content = content_of(kept.directory.open(first.id)->events);
+  REQUIRE(content);
+  CHECK(content->size() > 900'000);
+}
+
+TEST_CASE("a file that is cut off or damaged is an error", "[recorder]") {
+  Kept kept;
+  const std::string id = kept.keep(ended("orders", "2026-11-27T10:11:12Z"), 300'000);
+  const std::string path = kept.path() + "/" + id + ".nettrace.zst";
+  const auto why = [&] {
+    const auto content = content_of(kept.directory.open(id)->events);
+    return content ? "" : content.error().message();
+  };
+  CHECK(why().empty());
+  REQUIRE(::truncate(path.c_str(), 200'000) == 0);
+  CHECK(why().find("cut off") != std::string::npos);
+  std::ofstream(path) << "no such file";
+  CHECK(why().find("zstd") != std::string::npos);
 }
 
 TEST_CASE("recordings with names are kept, and go, with the recording", "[recorder]") {
@@ -123,7 +173,7 @@ TEST_CASE("recordings with names are kept, and go, with the recording", "[record
   REQUIRE(opened->names.size() == 2);
   CHECK(!opened->samples);
   std::vector<std::size_t> sizes;
-  for (const UniqueFd* file : {&opened->events, &opened->names[0], &opened->names[1]})
+  for (const auto& file : {opened->events, opened->names[0], opened->names[1]})
     sizes.push_back(read_limited(file->get(), kPlenty)->size());
   CHECK(std::ranges::is_sorted(sizes, std::ranges::greater()));
   CHECK(sizes[0] + sizes[1] + sizes[2] == first.bytes);
@@ -177,14 +227,14 @@ TEST_CASE("what a killed agent has left behind goes first", "[recorder]") {
     const utimbuf times{when, when};
     REQUIRE(::utime((kept.path() + "/" + name).c_str(), &times) == 0);
   };
-  leave("20260101T000000Z-old-1-00000000.nettrace", 1000);
+  leave("20260101T000000Z-old-1-00000000.nettrace.zst", 1000);
   leave("20260101T000001Z-old-1-00000001.json", 1000);
-  leave("20260101T000002Z-new-1-00000002.nettrace", std::time(nullptr));
+  leave("20260101T000002Z-new-1-00000002.nettrace.zst", std::time(nullptr));
   std::ofstream(kept.path() + "/a note") << "not ours";
   kept.keep(ended("first", "2026-11-27T10:00:01Z"), 8'000);
   CHECK(kept.names() == Names{"first"});
-  CHECK(::access((kept.path() + "/20260101T000000Z-old-1-00000000.nettrace").c_str(), F_OK) != 0);
-  CHECK(::access((kept.path() + "/20260101T000002Z-new-1-00000002.nettrace").c_str(), F_OK) == 0);
+  CHECK(::access((kept.path() + "/20260101T000000Z-old-1-00000000.nettrace.zst").c_str(), F_OK) != 0);
+  CHECK(::access((kept.path() + "/20260101T000002Z-new-1-00000002.nettrace.zst").c_str(), F_OK) == 0);
   CHECK(::access((kept.path() + "/a note").c_str(), F_OK) == 0);
 }
 
