@@ -52,11 +52,13 @@ namespace {
 using transport::IoStatus;
 using transport::Task;
 
-/// How long the runtime may take to begin naming its methods, and to do it. One with 30,000 takes half a
-/// second.
+/// How long the runtime may take to begin naming its methods, and to do it. One with 30,000 takes
+/// 0.4 s.
 constexpr transport::Milliseconds kNamesBegin{5'000};
 constexpr transport::Milliseconds kNamesLimit{60'000};
 constexpr transport::Milliseconds kUsualLast{120'000};
+/// The most that a page says of a name, in bytes.
+constexpr std::size_t kMaxShown = 256;
 
 /// A recording that was received.
 struct Received {
@@ -114,7 +116,19 @@ timeline::Process process_of(const router::EndedRuntime& about) {
   return {runtime.name, container + between + runtime.host, about.reason};
 }
 
-/// What the reader does. `about` a runtime that runs has no reason.
+/// What the reader is told of a runtime, whose texts may be long: what the page shows.
+std::string text_about(const router::EndedRuntime& about) {
+  router::EndedRuntime told;
+  told.runtime.name = shortened(about.runtime.name, kMaxShown);
+  told.runtime.host = shortened(about.runtime.host, kMaxShown);
+  told.runtime.container.id = about.runtime.container.id;
+  told.runtime.container.name = shortened(about.runtime.container.name, kMaxShown);
+  told.runtime.container.pod = shortened(about.runtime.container.pod, kMaxShown);
+  told.reason = shortened(about.reason, kMaxShown);
+  return router::to_json(told);
+}
+
+/// What the reader does. The reason in `about` is empty if the runtime still runs.
 Result<void> make_file(const Form& form, const router::EndedRuntime& about, router::ReaderInput& from,
                        router::ReaderOutput& to) {
   const auto write = [&to](std::string_view piece) -> Result<void> {
@@ -269,9 +283,9 @@ Task<Result<Received>> RecentTransfer::receive(transport::StopSource& stop) {
   const auto seconds = number_in<std::uint32_t>(request.head().field("farport-recent-seconds"));
   received.seconds = seconds.value_or(0);
   CO_ASSIGN_OR_RETURN(const auto file, RecordingFile::create(received.path, settings_.force));
-  router::Reading reading(
-      loop_, router::local_request(router::ReadingTask::Kind::local, router::to_json(wanted.about)),
-      router::Reading::For::user);
+  router::Reading reading(loop_,
+                          router::local_request(router::ReadingTask::Kind::local, text_about(wanted.about)),
+                          router::Reading::For::user);
   CO_RETURN_IF_ERROR(reading.begin(readers_));
   transport::TaskSet feeding(loop_);
   feeding.spawn(feed(reading, request, runtime, stop));

@@ -25,6 +25,10 @@ void ZstdCompressor::limit_memory(int window_log, int table_log) {
   ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_chainLog, table_log);
 }
 
+void ZstdCompressor::add_checksums() {
+  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 1);
+}
+
 Result<ZstdStep> ZstdCompressor::step(std::span<const std::byte> in, std::span<std::byte> out, Then then) {
   static constexpr ZSTD_EndDirective kDirectives[] = {ZSTD_e_continue, ZSTD_e_flush, ZSTD_e_end};
   ZSTD_inBuffer input{in.data(), in.size(), 0};

@@ -42,6 +42,8 @@ class ZstdCompressor {
   /// Sets the window of the following frames (ZSTD_c_windowLog), which both sides need as memory, and the
   /// size of the tables to search it (ZSTD_c_hashLog, ZSTD_c_chainLog).
   void limit_memory(int window_log, int table_log);
+  /// Has the following frames end with a checksum of their contents (RFC 8878 section 3.1.1).
+  void add_checksums();
   /// Compresses some of `in` into `out`. To flush or end, call this until the result says that it has ended.
   [[nodiscard]] Result<ZstdStep> step(std::span<const std::byte> in, std::span<std::byte> out, Then then);
 

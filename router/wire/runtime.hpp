@@ -117,7 +117,7 @@ struct EndedRuntime {
   std::string reason;         ///< How its process ended, for people; empty if that is not known.
   bool in_order = false;      ///< Whether its exit code was 0.
   std::uint32_t seconds = 0;  ///< How far back the recording goes.
-  std::uint64_t bytes = 0;    ///< The recording's size.
+  std::uint64_t bytes = 0;    ///< What its files take on the disk, compressed.
 };
 
 /// An object with id, runtime, kernel_pid, ended, reason, in_order, seconds and bytes.

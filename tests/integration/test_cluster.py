@@ -352,11 +352,10 @@ class OnACluster(Recordings, Case):
         def sampled():
             self.assert_ok(pods["growing"]("/burn"))
             done = ask("recent", "localhost:19000/watched@growing", "-o", profile, "--force")
-            return done if done.code == 0 else None
+            return done.code == 0 and "Work.Burn" in pathlib.Path(profile).read_text(encoding="utf-8")
 
         # The samples of others may have their turn first, half a minute each.
         wait.until(sampled, lambda: self.cluster.kubectl("logs", "daemonset/farport"), PATIENCE)
-        self.assertIn("Work.Burn", pathlib.Path(profile).read_text(encoding="utf-8"))
         pods["growing"]("/hold?count=2000000")
         pods["throwing"]("/end?how=exception")
         pods["hung"]("/starve")
@@ -382,6 +381,8 @@ class OnACluster(Recordings, Case):
             file = os.path.join(directory, f"{name}.json")
             self.assertNotIn("missing", self.assert_ok(ask("recent", "localhost:19000", "--crash", crash["id"], "-o", file)).stderr)
             self.assert_tells(file, f"the last words of {name}")
+        self.assert_ok(ask("recent", "localhost:19000", "--crash", found["growing"]["id"], "-o", profile, "--force"))
+        self.assertIn("Work.Burn", pathlib.Path(profile).read_text(encoding="utf-8"))
         file = os.path.join(directory, "hung.json")
         self.assert_ok(ask("recent", "localhost:19000/watched@hung", "-o", file))
         self.assert_tells(file, "the last words of hung")

@@ -116,8 +116,12 @@ Task<Made> from_disk(transport::Loop& loop, std::function<Made()> read) {
 
 /// Reads the file, from its beginning, on another thread.
 NextPiece pieces_of(transport::Loop& loop, std::shared_ptr<const UniqueFd> file) {
-  const auto reader = std::make_shared<CompressedFileReader>(std::move(file));
-  const std::function<Result<std::vector<std::byte>>()> read = [reader] { return reader->next(); };
+  // One file is read after the other, so each gets its reader when its turn comes.
+  const auto reader = std::make_shared<std::optional<CompressedFileReader>>();
+  const std::function<Result<std::vector<std::byte>>()> read = [reader, file = std::move(file)] {
+    if (!*reader) reader->emplace(file);
+    return (*reader)->next();
+  };
   return [&loop, read] { return from_disk(loop, read); };
 }
 
@@ -204,8 +208,8 @@ Handled RecentRequests::send(Response& response, Route route, RuntimePtr runtime
   auto files = co_await files_of_(*runtime, now - std::chrono::seconds(*seconds), with_samples);
   if (!files)
     co_return not_sent(http_status::kConflict,
-                       fmt::format("nothing is recorded of {} yet: it was found a moment ago, or does not "
-                                   "answer; see the agent's log",
+                       fmt::format("nothing is recorded of {} yet: it was found a moment ago, is suspended, "
+                                   "or does not answer; see the agent's log",
                                    runtime->name));
   const auto reaches = std::chrono::ceil<std::chrono::seconds>(now - files->events.begun()).count();
   // A runtime that runs is asked by the caller for what is missing.
@@ -308,11 +312,17 @@ Handled RecentRequests::send_ended(Response& response, EndedRuntime ended, Audit
   if (!place) co_return busy(place.error());
   const bool with_samples = authorize_profile(entry.caller, ended.runtime).allowed;
   entry.arguments = crash_argument(ended.id, with_samples);
-  std::function<Result<EndedRuntimes::Opened>()> open = [directory = ended_, id = ended.id] {
-    return directory->open(id);
+  std::function<Result<EndedRuntimes::Opened>()> open = [directory = ended_,
+                                                         id = ended.id]() -> Result<EndedRuntimes::Opened> {
+    ASSIGN_OR_RETURN(auto files, directory->open(id));
+    // Once the answer has begun, nobody is told what is wrong with the file.
+    const auto first = CompressedFileReader(files.events).next();
+    if (!first) return tl::unexpected(first.error());
+    return files;
   };
   auto opened = co_await from_disk(loop_, std::move(open));
-  if (!opened) co_return no_crash(ended.id);
+  if (!opened && opened.error().cause == ENOENT) co_return no_crash(ended.id);
+  if (!opened) co_return not_sent(http_status::kGone, opened.error().message());
   MakeSources make = [this, files = std::move(*opened), with_samples] {
     Sources sources{pieces_of(loop_, files.events)};
     if (files.samples && with_samples) sources.samples = pieces_of(loop_, files.samples);

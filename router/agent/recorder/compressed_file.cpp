@@ -22,14 +22,16 @@ tl::unexpected<Error> unreadable(std::string why) {
 
 CompressedFile::CompressedFile(OutputFile& to) : to_(to), compressor_(kFileLevel), block_(kBlockBytes) {
   compressor_.limit_memory(kWindowLog, kTableLog);
+  compressor_.add_checksums();
 }
 
 Result<void> CompressedFile::write(std::span<const std::byte> bytes, ZstdCompressor::Then then) {
   for (bool more = true; more;) {
-    ASSIGN_OR_RETURN(const ZstdStep step, compressor_.step(bytes, block_, then));
-    bytes = bytes.subspan(step.taken);
-    RETURN_IF_ERROR(to_.append(std::span(block_).first(step.made)));
-    more = then == ZstdCompressor::Then::end ? !step.ended : !bytes.empty();
+    const auto step = compressor_.step(bytes, block_, then);
+    if (!step) return fail("compress", to_.path(), step.error().why);
+    bytes = bytes.subspan(step->taken);
+    RETURN_IF_ERROR(to_.append(std::span(block_).first(step->made)));
+    more = then == ZstdCompressor::Then::end ? !step->ended : !bytes.empty();
   }
   return {};
 }
@@ -43,7 +45,7 @@ Result<std::vector<std::byte>> CompressedFileReader::next() {
     if (unread_.empty() && !output_waits_) {
       const ssize_t got = ::pread(file_->get(), input_.data(), input_.size(), static_cast<off_t>(offset_));
       if (got < 0) return fail_errno("read", "the recording", errno);
-      if (got == 0 && frame_is_open_) return unreadable("it is cut off");
+      if (got == 0 && (frame_is_open_ || offset_ == 0)) return unreadable("it is cut off");
       if (got == 0) return std::vector<std::byte>();
       offset_ += static_cast<std::uint64_t>(got);
       unread_ = std::span(input_).first(static_cast<std::size_t>(got));

@@ -20,7 +20,7 @@ class CompressedFile {
   /// `to` must outlive it.
   explicit CompressedFile(OutputFile& to);
 
-  /// Errors: those of OutputFile::append().
+  /// Errors: those of OutputFile::append(), or the library's.
   [[nodiscard]] Result<void> append(std::span<const std::byte> bytes) {
     return write(bytes, ZstdCompressor::Then::more);
   }

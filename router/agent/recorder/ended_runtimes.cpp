@@ -39,6 +39,8 @@ constexpr std::size_t kMaxCommandLine = 1024;
 constexpr std::chrono::minutes kLeftBehind{10};
 /// For the description, and what the file system needs for all files.
 constexpr std::uint64_t kAroundRecording = std::uint64_t{16} << 10;
+/// For files that have hardly any contents.
+constexpr std::uint64_t kLeastRoom = 4096;
 
 bool is_id_letter(char each) {
   return (each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z') || (each >= '0' && each <= '9') ||
@@ -74,17 +76,19 @@ Result<std::unique_ptr<OutputFile>> create_file(const std::string& path) {
                             OutputFile::Named::from_start);
 }
 
-/// Writes a whole one.
+/// Writes a whole one, and takes its size from `room`.
 template <typename File>
-Result<std::unique_ptr<OutputFile>> write_file(const std::string& path, File file) {
+Result<std::unique_ptr<OutputFile>> write_file(const std::string& path, File file, std::uint64_t& room) {
   ASSIGN_OR_RETURN(auto to, create_file(path));
   CompressedFile compressed(*to);
-  for (;;) {
+  for (bool is_over = false; !is_over;) {
     const std::vector<std::byte> piece = file.next();
-    if (piece.empty()) break;
-    RETURN_IF_ERROR(compressed.append(piece));
+    is_over = piece.empty();
+    RETURN_IF_ERROR(is_over ? compressed.end() : compressed.append(piece));
+    if (to->size() > room)
+      return fail("keep the recording in", path, "it takes far more there than in memory");
   }
-  RETURN_IF_ERROR(compressed.end());
+  room -= to->size();
   return to;
 }
 
@@ -118,15 +122,15 @@ Result<void> EndedRuntimes::check() const {
   return {};
 }
 
-Result<void> EndedRuntimes::write(EndedRuntime& ended, const RecentFiles& files) const {
+Result<void> EndedRuntimes::write(EndedRuntime& ended, const RecentFiles& files, std::uint64_t room) const {
   std::vector<std::unique_ptr<OutputFile>> written(1);
-  ASSIGN_OR_RETURN(written.front(), write_file(path_of(ended.id, kRecording), files.events));
+  ASSIGN_OR_RETURN(written.front(), write_file(path_of(ended.id, kRecording), files.events, room));
   if (!files.samples.empty()) {
-    ASSIGN_OR_RETURN(auto samples, write_file(path_of(ended.id, kSamples), files.samples));
+    ASSIGN_OR_RETURN(auto samples, write_file(path_of(ended.id, kSamples), files.samples, room));
     written.push_back(std::move(samples));
   }
   for (std::size_t at = 0; at < std::min(files.names.size(), kNames.size()); ++at) {
-    ASSIGN_OR_RETURN(auto names, write_file(path_of(ended.id, kNames.at(at)), files.names[at]));
+    ASSIGN_OR_RETURN(auto names, write_file(path_of(ended.id, kNames.at(at)), files.names[at], room));
     written.push_back(std::move(names));
   }
   ended.bytes = 0;
@@ -145,11 +149,13 @@ Result<void> EndedRuntimes::write(EndedRuntime& ended, const RecentFiles& files)
 Result<void> EndedRuntimes::keep(EndedRuntime& ended, const RecentFiles& files, std::size_t& removed) const {
   cut_texts(ended.runtime);
   ended.id = new_id(ended);
-  // Compressed as a whole, it is hardly larger than it is in memory, and mostly smaller.
-  std::uint64_t bytes = files.events.held() + files.samples.held() + kAroundRecording;
-  for (const RecentFile& each : files.names) bytes += each.held();
-  RETURN_IF_ERROR(make_room(bytes, !ended.in_order, removed));
-  return write(ended, files);
+  // Compressed as a whole, it is mostly smaller than it is in memory. What repeats itself far apart, as that
+  // of a hostile runtime may, is larger.
+  std::uint64_t room = files.events.held() + files.samples.held();
+  for (const RecentFile& each : files.names) room += each.held();
+  room += room / 4 + kLeastRoom;
+  RETURN_IF_ERROR(make_room(room + kAroundRecording, !ended.in_order, removed));
+  return write(ended, files, room);
 }
 
 std::vector<EndedRuntimes::Kept> EndedRuntimes::contents() const {

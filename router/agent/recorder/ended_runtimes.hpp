@@ -61,7 +61,7 @@ class EndedRuntimes {
   };
   [[nodiscard]] std::vector<Kept> contents() const;
   [[nodiscard]] Result<void> make_room(std::uint64_t bytes, bool for_crash, std::size_t& removed) const;
-  [[nodiscard]] Result<void> write(EndedRuntime& ended, const RecentFiles& files) const;
+  [[nodiscard]] Result<void> write(EndedRuntime& ended, const RecentFiles& files, std::uint64_t room) const;
   [[nodiscard]] std::string path_of(const std::string& id, std::string_view ending) const;
 
   std::string directory_;

@@ -78,7 +78,7 @@ class RecentBlocks {
   [[nodiscard]] std::size_t size_since(Clock::time_point since) const;
   /// Whether none had to go because of the limit.
   [[nodiscard]] bool is_whole() const { return dropped_until_ == Clock::time_point::min(); }
-  /// When the newest came of those that had to go; the clock's earliest time if none had to.
+  /// When the newest of the dropped blocks came; the clock's earliest time if there are none.
   [[nodiscard]] Clock::time_point dropped_until() const { return dropped_until_; }
   /// When the oldest events came; nothing if none has come.
   [[nodiscard]] std::optional<Clock::time_point> begun() const;

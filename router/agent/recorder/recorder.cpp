@@ -21,12 +21,13 @@ using Stacks = RecentBlocks::Stacks;
 
 constexpr transport::Milliseconds kUntilNextSession{30'000};
 constexpr transport::Milliseconds kEndLimit{3'000};
-/// All methods are asked for again when loads since the last time fill so much of their part: before any of
-/// them has to go. But the runtime is to be busy with it for no more than a share of the time: for 30,000
-/// methods it takes 0.4 s.
-constexpr std::size_t kLoadsUntilNextMethods = 2;
-constexpr int kBetweenMethods = 200;
-constexpr transport::Milliseconds kLookAtLoads{1'000};
+/// A runtime that has named its methods is left alone for so many times as long as that took, within limits:
+/// it is to be busy with it for a small share of the time.
+constexpr int kRestAfterNaming = 200;
+constexpr transport::Milliseconds kShortestRest{30'000};
+constexpr transport::Milliseconds kLongestRest{600'000};
+/// After that, it is looked so often whether it has to name them again.
+constexpr transport::Milliseconds kLookAtNames{1'000};
 /// The parts of a runtime's memory that names of methods may take. Compressed, 5,000 take some 200 KiB.
 constexpr std::size_t kMethodsPart = 4;
 constexpr std::size_t kLoadsPart = 8;
@@ -60,7 +61,7 @@ constexpr transport::Milliseconds kWriteLimit{60'000};
 constexpr transport::Milliseconds kGroupLimit{10'000};
 constexpr int kMaxLookups = 16;
 constexpr const char* kNaming = "keep the names of methods of";
-/// A runtime with 30,000 methods takes half a second, and the others wait for their turn.
+/// A runtime with 30,000 methods takes 0.4 s, and the others wait for their turn.
 constexpr transport::Milliseconds kNamingLimit{10'000};
 
 /// How many samplings there are at a time where all recordings may take so many bytes.
@@ -146,22 +147,29 @@ Task<Result<void>> RuntimeRecorder::record_names() {
 Task<void> RuntimeRecorder::keep_methods() {
   for (;;) {
     const Result<void> named = co_await record_methods_in_turn();
-    if (!named) {
-      // That of one that has ended is nobody's concern.
-      if (registry_.port(runtime_.id) != nullptr) log_->warn("{}; retrying", named.error().message());
-      co_await transport::sleep(loop_, kUntilNextSession);
-      continue;
-    }
-    co_await transport::sleep(loop_, methods_took_ * kBetweenMethods);
-    while (loads_.blocks().size_since(named_at_) < limit_() / kLoadsPart / kLoadsUntilNextMethods)
-      co_await transport::sleep(loop_, kLookAtLoads);
+    // That of one that has ended is nobody's concern.
+    if (!named && registry_.port(runtime_.id) != nullptr) log_->warn("{}; retrying", named.error().message());
+    co_await transport::sleep(loop_,
+                              std::clamp(naming_took_ * kRestAfterNaming, kShortestRest, kLongestRest));
+    while (named && !names_needed()) co_await transport::sleep(loop_, kLookAtNames);
   }
+}
+
+bool RuntimeRecorder::names_needed() {
+  const RecentBlocks& loads = loads_.blocks();
+  // Before loads have to go that no naming has told; or when they had to, all the same.
+  if (loads.size_since(named_at_) > limit_() / kLoadsPart / 2 || loads.dropped_until() > named_at_)
+    return true;
+  // The limit may have fallen for a while.
+  return !methods_.is_whole() && whole_size_ > 0 && whole_size_ <= limit_() / kMethodsPart;
 }
 
 Task<Result<void>> RuntimeRecorder::record_methods_in_turn() {
   // One runtime at a time, since each costs its runtime some processor and both of them memory.
   const auto turn = co_await shared_.naming.take();
+  const auto begun = Clock::now();
   auto recorded = co_await record_methods();
+  naming_took_ = std::chrono::ceil<transport::Milliseconds>(Clock::now() - begun);
   co_return recorded;
 }
 
@@ -180,9 +188,9 @@ Task<Result<void>> RuntimeRecorder::record_methods() {
   if (!*taken) co_return *taken;
   methods_ = methods.blocks();
   named_at_ = begun;
-  methods_took_ = std::chrono::ceil<transport::Milliseconds>(Clock::now() - begun);
   all_named_ = true;
-  if (!methods_.is_whole())
+  whole_size_ = methods_.is_whole() ? methods_.size() : 0;
+  if (!methods_.is_whole() && !std::exchange(told_of_names_, true))
     log_->warn(
         "some methods of {} will have no names once it has ended: there are too many for its part of "
         "the memory; raise recorder.runtime_memory, or give the agent more memory",

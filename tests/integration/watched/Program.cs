@@ -11,6 +11,8 @@
 //   GET /tick                 what they stand at
 //   GET /end?how=HOW          ends the process a moment later: exception, failfast, overflow, exit or done
 //   GET /hold?count=N         keeps so many more objects, and says what all objects take then
+//   GET /compile?count=N      makes so many methods, calls them, and has the first one throw
+//   GET /compiled             has that one throw again
 //   GET /starve               takes all threads of the pool for a minute, one more whenever the pool adds one
 //
 // The journal has a JSON object in each line.

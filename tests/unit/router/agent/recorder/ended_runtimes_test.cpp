@@ -143,9 +143,39 @@ TEST_CASE("what is large is kept small, and found whole", "[recorder]") {
   EndedRuntime first = ended("first", "2026-11-27T10:00:01Z");
   REQUIRE(kept.directory.keep(first, {*blocks.file({}), {}}, kept.removed));
   CHECK(first.bytes < 40'000);
-  const auto content = content_of(kept.directory.open(first.id)->events);
-  REQUIRE(content);
-  CHECK(content->size() > 900'000);
+  std::string whole;
+  for (router::RecentFile file = *blocks.file({});;) {
+    const auto piece = file.next();
+    if (piece.empty()) break;
+    whole.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+  }
+  CHECK(whole.size() > 900'000);
+  CHECK(content_of(kept.directory.open(first.id)->events) == whole);
+}
+
+TEST_CASE("what takes far more on the disk than in memory is not kept", "[recorder]") {
+  Kept kept(10 * kPlenty);
+  std::minstd_rand random;
+  std::string noise(340'000, ' ');
+  for (char& each : noise) each = static_cast<char>(random() >> 8 & 0xFF);
+  test::TraceWriter writer = test::TraceWriter::begun(4);
+  // In memory a block is compressed as a whole, which finds what repeats itself so far apart.
+  test::FieldWriter event = test::event_block();
+  event.u8(0x87).var(1).var(0).var(500).var(3).var(600).var(2'000).var(3 * noise.size());
+  for (int times = 0; times < 3; ++times) {
+    for (const char each : noise) event.u8(static_cast<unsigned char>(each));
+  }
+  writer.block(nettrace::BlockKind::events, event);
+  // The next run has the first one compressed.
+  writer.block(nettrace::BlockKind::sequence_point, test::event_block());
+  RecentBlocks blocks(kPlenty);
+  REQUIRE(blocks.take(writer.bytes(), RecentBlocks::Clock::time_point(1h)));
+  REQUIRE(blocks.size() < kPlenty / 2);
+  EndedRuntime first = ended("first", "2026-11-27T10:00:01Z");
+  const auto refused = kept.directory.keep(first, {*blocks.file({}), {}}, kept.removed);
+  REQUIRE(!refused);
+  CHECK(refused.error().message().find("in memory") != std::string::npos);
+  CHECK(entries_of(kept.path()).empty());
 }
 
 TEST_CASE("a file that is cut off or damaged is an error", "[recorder]") {
@@ -157,7 +187,13 @@ TEST_CASE("a file that is cut off or damaged is an error", "[recorder]") {
     return content ? "" : content.error().message();
   };
   CHECK(why().empty());
-  REQUIRE(::truncate(path.c_str(), 200'000) == 0);
+  std::fstream(path, std::ios::in | std::ios::out).seekp(150'000).put('x').put('y');
+  CHECK(why().find("decompress") == std::string::npos);
+  CHECK(!why().empty());
+  for (const off_t size : {off_t{200'000}, off_t{0}}) {
+    REQUIRE(::truncate(path.c_str(), size) == 0);
+    CHECK(!why().empty());
+  }
   CHECK(why().find("cut off") != std::string::npos);
   std::ofstream(path) << "no such file";
   CHECK(why().find("zstd") != std::string::npos);
@@ -231,7 +267,7 @@ TEST_CASE("what a killed agent has left behind goes first", "[recorder]") {
   leave("20260101T000001Z-old-1-00000001.json", 1000);
   leave("20260101T000002Z-new-1-00000002.nettrace.zst", std::time(nullptr));
   std::ofstream(kept.path() + "/a note") << "not ours";
-  kept.keep(ended("first", "2026-11-27T10:00:01Z"), 8'000);
+  kept.keep(ended("first", "2026-11-27T10:00:01Z"), 6'000);
   CHECK(kept.names() == Names{"first"});
   CHECK(::access((kept.path() + "/20260101T000000Z-old-1-00000000.nettrace.zst").c_str(), F_OK) != 0);
   CHECK(::access((kept.path() + "/20260101T000002Z-new-1-00000002.nettrace.zst").c_str(), F_OK) == 0);
