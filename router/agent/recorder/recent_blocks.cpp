@@ -21,6 +21,9 @@ constexpr std::size_t kRunBytes = 64 * 1024;
 constexpr std::size_t kMaxFrameBytes = std::size_t{1} << 20;
 /// The part of the limit that definitions may take, and that stacks without a sequence point may take.
 constexpr std::size_t kMaxPart = 4;
+/// The part of the limit that the newest run may take where there is too little room, before it is
+/// compressed.
+constexpr std::size_t kMaxOpenPart = 8;
 /// Some 100 bytes stand before the first block.
 constexpr std::size_t kMaxPreamble = 256;
 
@@ -158,8 +161,8 @@ void RecentBlocks::drop_oldest() {
 
 void RecentBlocks::trim() {
   while (size() > limit_ && !(runs_.empty() && open_.blocks.empty())) {
-    // Once it is compressed, the newest one may have room.
-    if (runs_.empty()) {
+    // Once the newest one is compressed, there may be room. Where the limit is small, it takes much of it.
+    if (runs_.empty() || open_.size() > limit_ / kMaxOpenPart) {
       end_run();
     } else {
       drop_oldest();

@@ -31,7 +31,7 @@ FieldWriter definition(std::uint32_t id) {
 }
 
 /// A block of one event of kind 1 with this number and stack, and so many bytes.
-FieldWriter event(std::uint32_t number, std::uint32_t stack, std::size_t size = 2) {
+FieldWriter event(std::uint32_t number, std::uint32_t stack, std::size_t size = 2, bool plain = false) {
   FieldWriter out = test::event_block();
   out.u8(0xFF)
       .var(1)
@@ -44,9 +44,9 @@ FieldWriter event(std::uint32_t number, std::uint32_t stack, std::size_t size = 
       .guid(7)
       .guid(8)
       .var(size);
-  // Bytes that can't be compressed.
+  // Bytes that can't be compressed, or well.
   std::minstd_rand random(number);
-  for (std::size_t at = 0; at < size; ++at) out.u8(random() >> 8 & 0xFF);
+  for (std::size_t at = 0; at < size; ++at) out.u8(plain ? 0 : random() >> 8 & 0xFF);
   return out;
 }
 
@@ -172,6 +172,20 @@ TEST_CASE("the oldest events go where memory ends, and the rest is a whole file"
   CHECK(blocks.dropped_until() <= *blocks.begun());
   blocks.set_limit(kLimit / 8);
   CHECK(blocks.size() <= kLimit / 8);
+}
+
+TEST_CASE("older events do not go where compressing the newest ones makes room", "[recorder]") {
+  constexpr std::size_t kLimit = 64 * 1024;
+  Stream stream;
+  RecentBlocks blocks(kLimit);
+  // Each alone takes half of the limit before it is compressed, and hardly anything then.
+  for (std::uint32_t number = 1; number <= 20; ++number) {
+    stream.writer().block(BlockKind::events, event(number, 0, 30'000, true));
+    REQUIRE(blocks.take(stream.part(), kStart + number * 1s));
+    REQUIRE(blocks.size() <= kLimit);
+  }
+  CHECK(blocks.is_whole());
+  CHECK(count(lines_of(bytes_of(blocks)), "event Orders") == 20);
 }
 
 TEST_CASE("where stacks are left out, they take no memory", "[recorder]") {
