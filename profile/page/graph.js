@@ -192,8 +192,8 @@ function boxColour(hue, frame, weak, dark, plain) {
 function shorten(name, letters) {
   // A function in a file, "libc.so.6.read", or one without a name, "libc.so.6.?".
   const [, file, inside] = name.match(/^(.*\.so(?:\.\d+)*|\[\w+\])\.(.+)$/) ?? [name, "", name];
-  const whole = inside === "?" ? file : name;
-  const bare = (whole === name ? inside : file).replace(/\(.*/, "") || name;
+  const [whole, named] = inside === "?" ? [file, file] : [name, inside];
+  const bare = named.replace(/\(.*/, "") || name;
   // What compilers put behind a name (".isra.0", ".cold") is none.
   const plain = bare.replace(/\[[^\]]*\]/g, "").replace(/(\.(isra|constprop|part|cold|lto_priv)(\.\d+)?)+$/, "");
   // A place in a file without a name: "libc.so.6+0x2a1c".

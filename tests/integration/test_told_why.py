@@ -204,14 +204,14 @@ class ToldWhy(Case):
         agent = self.agent(search=[listed])
         wait.until(agent.runtimes, agent.log)
         reason = f"the .NET process {elsewhere.pid_inside}"
-        ask = ("dump", f"{agent.remote}/billing")
+        ask = lambda command, *words: self.lab.near.run(needs.farport(), command, *self.lab.tools_pair.flags(), *words, seconds=40)
+        dump = ("dump", f"{agent.remote}/billing")
         # On a busy machine the agent looks rarely by itself, and at once when it is asked.
-        wait.until(lambda: reason in self.lab.near.run(needs.farport(), ask[0], *self.lab.tools_pair.flags(), *ask[1:]).stderr,
-                   agent.log, 30)
+        wait.until(lambda: reason in ask(*dump).stderr, agent.log, 30)
         wait.until(lambda: reason in agent.log(), agent.log, 30)
-        for command in (ask,
+        for command in (dump,
                         ("run", agent.remote, "--", needs.dotnet_trace(), "collect", "-n", "billing")):
-            done = self.lab.near.run(needs.farport(), command[0], *self.lab.tools_pair.flags(), *command[1:], seconds=40)
+            done = ask(*command)
             self.assertNotEqual(done.code, 0, done.described)
             self.assertIn("there is no such runtime; choose one of", done.stderr)
             self.assertIn(f"{agent.remote} has found more than it can list:", done.stderr)

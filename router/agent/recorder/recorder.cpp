@@ -135,7 +135,7 @@ Task<Result<void>> RuntimeRecorder::record_events() {
 }
 
 Task<Result<void>> RuntimeRecorder::record_names() {
-  all_named_ = false;
+  named_at_.reset();
   CO_RETURN_IF_ERROR(co_await loads_.begin(runtime_, wanted_loads(runtime_.version)));
   // What is loaded from now on is in one of the two.
   TaskSet naming(loop_);
@@ -146,31 +146,30 @@ Task<Result<void>> RuntimeRecorder::record_names() {
 
 Task<void> RuntimeRecorder::keep_methods() {
   for (;;) {
-    const Result<void> named = co_await record_methods_in_turn();
+    Result<void> named;
+    Clock::duration took{};
+    {
+      // One runtime at a time, since each costs its runtime some processor and both of them memory.
+      const auto turn = co_await shared_.naming.take();
+      const auto begun = Clock::now();
+      named = co_await record_methods();
+      took = Clock::now() - begun;
+    }
     // That of one that has ended is nobody's concern.
     if (!named && registry_.port(runtime_.id) != nullptr) log_->warn("{}; retrying", named.error().message());
-    co_await transport::sleep(loop_,
-                              std::clamp(naming_took_ * kRestAfterNaming, kShortestRest, kLongestRest));
+    const auto rest = std::chrono::ceil<transport::Milliseconds>(took * kRestAfterNaming);
+    co_await transport::sleep(loop_, std::clamp(rest, kShortestRest, kLongestRest));
     while (named && !names_needed()) co_await transport::sleep(loop_, kLookAtNames);
   }
 }
 
 bool RuntimeRecorder::names_needed() {
   const RecentBlocks& loads = loads_.blocks();
-  // Before loads have to go that no naming has told; or when they had to, all the same.
-  if (loads.size_since(named_at_) > limit_() / kLoadsPart / 2 || loads.dropped_until() > named_at_)
-    return true;
+  // When loads had to go that no naming has told; or better, before they have to.
+  if (!named_at_ || loads.dropped_until() > *named_at_) return true;
+  if (loads.size_since(*named_at_) > limit_() / kLoadsPart / 2) return true;
   // The limit may have fallen for a while.
   return !methods_.is_whole() && whole_size_ > 0 && whole_size_ <= limit_() / kMethodsPart;
-}
-
-Task<Result<void>> RuntimeRecorder::record_methods_in_turn() {
-  // One runtime at a time, since each costs its runtime some processor and both of them memory.
-  const auto turn = co_await shared_.naming.take();
-  const auto begun = Clock::now();
-  auto recorded = co_await record_methods();
-  naming_took_ = std::chrono::ceil<transport::Milliseconds>(Clock::now() - begun);
-  co_return recorded;
 }
 
 Task<Result<void>> RuntimeRecorder::record_methods() {
@@ -188,7 +187,6 @@ Task<Result<void>> RuntimeRecorder::record_methods() {
   if (!*taken) co_return *taken;
   methods_ = methods.blocks();
   named_at_ = begun;
-  all_named_ = true;
   whole_size_ = methods_.is_whole() ? methods_.size() : 0;
   if (!methods_.is_whole() && !std::exchange(told_of_names_, true))
     log_->warn(
@@ -243,7 +241,7 @@ std::optional<RecentFiles> RuntimeRecorder::files(RecentBlocks::Clock::time_poin
 
 void RuntimeRecorder::add_names(RecentFiles& files) const {
   files.names.clear();
-  files.all_named = all_named_ && methods_.is_whole() && loads_.blocks().dropped_until() <= named_at_;
+  files.all_named = named_at_ && methods_.is_whole() && loads_.blocks().dropped_until() <= *named_at_;
   // The rundown first: what it names takes no memory of a reader when it comes again.
   for (const RecentBlocks* const names : {&methods_, &loads_.blocks()}) {
     auto file = names->file({});

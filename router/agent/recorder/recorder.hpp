@@ -93,7 +93,6 @@ class RuntimeRecorder {
   transport::Task<void> keep_methods();
   /// Whether the runtime has to name its methods again.
   [[nodiscard]] bool names_needed();
-  transport::Task<Result<void>> record_methods_in_turn();
   transport::Task<Result<void>> record_methods();
   transport::Task<void> record_samples();
   /// Samples once, when its turn comes.
@@ -109,13 +108,11 @@ class RuntimeRecorder {
   std::optional<MemoryGroupWatch> group_;
   RecordedSession events_;
   RecordedSamples samples_;
-  RecordedSession loads_;                   ///< Of methods, since before methods_ was made.
-  RecentBlocks methods_;                    ///< All methods at some time, as the runtime has told them.
-  Clock::time_point named_at_;              ///< When methods_ was asked for.
-  std::size_t whole_size_ = 0;              ///< That of methods_ when it came, if it was whole; else 0.
-  bool all_named_ = false;                  ///< Whether methods_ has come since the session of loads_ began.
-  bool told_of_names_ = false;              ///< Whether it has been logged that some have no room.
-  transport::Milliseconds naming_took_{0};  ///< The last time.
+  RecordedSession loads_;                      ///< Of methods, since before methods_ was made.
+  RecentBlocks methods_;                       ///< All methods at some time, as the runtime has told them.
+  std::optional<Clock::time_point> named_at_;  ///< When methods_ was asked for, in the session of loads_.
+  std::size_t whole_size_ = 0;                 ///< That of methods_ when it came, if it was whole; else 0.
+  bool told_of_names_ = false;                 ///< Whether it has been logged that some have no room.
   transport::TaskSet tasks_;
 };
 
