@@ -343,9 +343,6 @@ class OnACluster(Recordings, Case):
         ask = self.forwarded(self.agent_with_a_black_box(), "daemonset/farport")
         pods = {name: self.watched(number, name, **({"resources": limit, "env": beyond} if name == "growing" else {}))
                 for number, name in enumerate(names)}
-        time.sleep(5)
-        for name, get in pods.items():
-            self.assert_ok(get(f"/throw?message=the+last+words+of+{name}"))
         directory = self.lab.new_directory(self.lab.far, "pages")
         profile = os.path.join(directory, "growing.speedscope.json")
 
@@ -354,8 +351,10 @@ class OnACluster(Recordings, Case):
             done = ask("recent", "localhost:19000/watched@growing", "-o", profile, "--force")
             return done.code == 0 and "Work.Burn" in pathlib.Path(profile).read_text(encoding="utf-8")
 
-        # The samples of others may have their turn first, half a minute each.
-        wait.until(sampled, lambda: self.cluster.kubectl("logs", "daemonset/farport"), PATIENCE)
+        # With so little memory the agent samples one at a time, half a minute each, and this one's turn may have just ended.
+        wait.until(sampled, lambda: self.cluster.kubectl("logs", "daemonset/farport"), len(pods) * 30 + PATIENCE)
+        for name, get in pods.items():
+            self.assert_ok(get(f"/throw?message=the+last+words+of+{name}"))
         pods["growing"]("/hold?count=2000000")
         pods["throwing"]("/end?how=exception")
         pods["hung"]("/starve")
