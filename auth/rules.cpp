@@ -26,11 +26,13 @@ std::vector<Role> built_in() {
   add(permissions, {ipc::kGenerateCoreDump, ipc::kGenerateCoreDump2, ipc::kGenerateCoreDump3,
                     ipc::kProcessEnvironment, ipc::kEnablePerfMap, ipc::kDisablePerfMap});
   permissions.emplace(kProfile);
+  permissions.emplace(kKeepArtifacts);
   roles.push_back({std::string(kOperator), permissions});
   add(permissions,
       {ipc::kAttachProfiler, ipc::kStartupProfiler, ipc::kApplyStartupHook, ipc::kSetEnvironmentVariable});
   permissions.emplace(kUnknownCommand);
   permissions.emplace(kProfileKernel);
+  permissions.emplace(kRemoveArtifacts);
   roles.push_back({std::string(kAdmin), permissions});
   return roles;
 }
@@ -41,8 +43,7 @@ Result<void> add_matching(Permissions& into, const std::string& pattern, const s
   for (const std::string_view permission : all_permissions()) {
     const std::string name(permission);
     // A pattern abbreviates versions of a command. It never grants permissions that must be named explicitly.
-    const bool by_name = permission == kBlockingSession || permission == kUnknownCommand ||
-                         permission == kProfile || permission == kProfileKernel;
+    const bool by_name = std::ranges::find(kNamedPermissions, permission) != kNamedPermissions.end();
     if (by_name ? pattern != name : ::fnmatch(pattern.c_str(), name.c_str(), 0) != 0) continue;
     known = true;
     into.insert(name);
@@ -106,10 +107,7 @@ class RoleMaker {
 std::vector<std::string_view> all_permissions() {
   std::vector<std::string_view> names;
   for (const ipc::NamedCommand& command : ipc::all_commands()) names.push_back(command.name);
-  names.push_back(kBlockingSession);
-  names.push_back(kUnknownCommand);
-  names.push_back(kProfile);
-  names.push_back(kProfileKernel);
+  names.insert(names.end(), kNamedPermissions.begin(), kNamedPermissions.end());
   return names;
 }
 

@@ -1,6 +1,7 @@
 // The access rules as they are written in a configuration; auth/policy.hpp applies them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -75,13 +76,21 @@ inline constexpr std::string_view kUnknownCommand = "UnknownCommand";
 inline constexpr std::string_view kProfile = "profile";
 /// Sampling that includes the kernel's own functions.
 inline constexpr std::string_view kProfileKernel = "profile-kernel";
+/// Having the agent keep in its directory what it takes, and removing what one had it keep.
+inline constexpr std::string_view kKeepArtifacts = "keep-artifacts";
+/// Removing anything that the agent keeps in its directory.
+inline constexpr std::string_view kRemoveArtifacts = "remove-artifacts";
+/// Those above, each of which must be named explicitly.
+inline constexpr std::array kNamedPermissions{kBlockingSession, kUnknownCommand, kProfile,
+                                              kProfileKernel,   kKeepArtifacts,  kRemoveArtifacts};
 
-/// All permissions: the protocol's commands in its order, then the four above.
+/// All permissions: the protocol's commands in its order, then kNamedPermissions.
 [[nodiscard]] std::vector<std::string_view> all_permissions();
 
 inline constexpr std::string_view kObserver = "observer";
 inline constexpr std::string_view kOperator = "operator";
-/// A named set of permissions. A permission is the protocol's name of a command, or one of the four above.
+/// A named set of permissions. A permission is the protocol's name of a command, or one of
+/// kNamedPermissions.
 inline constexpr std::string_view kAdmin = "admin";
 
 struct Role {

@@ -21,6 +21,22 @@ std::string hex(std::span<const std::byte> bytes) {
   return text;
 }
 
+std::string percent_encoded(std::string_view text) {
+  constexpr std::string_view kUnreserved =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+  std::string encoded;
+  for (const char c : text) {
+    if (kUnreserved.find(c) != std::string_view::npos) {
+      encoded += c;
+    } else {
+      encoded += '%';
+      for (const char digit : hex(std::as_bytes(std::span(&c, 1))))
+        encoded += digit >= 'a' ? static_cast<char>(digit - 'a' + 'A') : digit;
+    }
+  }
+  return encoded;
+}
+
 namespace {
 
 constexpr std::size_t kBytes = 16;

@@ -64,6 +64,9 @@ inline std::string_view take_until(std::string_view& rest, char separator) {
 /// The bytes in hexadecimal, two lower-case digits each.
 [[nodiscard]] std::string hex(std::span<const std::byte> bytes);
 
+/// The text with all but unreserved characters encoded for a URL (RFC 3986 section 2.1).
+[[nodiscard]] std::string percent_encoded(std::string_view text);
+
 /// An unguessable token: 128 random bits as 32 lower-case hexadecimal digits. Throws if the system provides
 /// no randomness.
 [[nodiscard]] std::string random_token();

@@ -144,7 +144,7 @@ class Sight:
         ended.mkdir(mode=0o700, exist_ok=True)
         file = self.work / "recorder.toml"
         of_all = name == sight_report.WHOLE_RECORDER
-        file.write_text(f'[recorder]\nkeep = true\ndirectory = "{ended}"\n' if of_all else "[recorder]\nkeep = true\nsamples = false\n")
+        file.write_text(f'[recorder]\nkeep = true\n[artifacts]\ndirectory = "{ended}"\n' if of_all else "[recorder]\nkeep = true\nsamples = false\n")
         command = [self.farport, "serve", "--config", file, "--local", path, "--allow-local", "root=observer", "--search",
                    self.work / "busy"]  # fmt: skip
         with subprocess.Popen(command, stderr=subprocess.DEVNULL) as agent:

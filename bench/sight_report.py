@@ -8,7 +8,7 @@ from goals import Goal
 
 NOTHING, PROFILE, TRACE = "nobody looks", "farport profile, 99 Hz", "dotnet-trace, dotnet-sampled-thread-time"
 RECORDER = "farport serve --recorder, without samples"
-WHOLE_RECORDER = "farport serve --recorder --recorder-directory"
+WHOLE_RECORDER = "farport serve --recorder --artifacts"
 RECORDERS = (RECORDER, WHOLE_RECORDER)
 LOOKS = (PROFILE, TRACE, *RECORDERS)  # In this order, with a round of nothing before and after each.
 COUNTED = {"per_cpu_second": "orders per CPU second", "per_second": "orders per second"}

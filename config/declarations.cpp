@@ -16,13 +16,14 @@ constexpr std::string_view kSelecting[] = {"connect", "run", "check"};
 constexpr std::string_view kAccepting[] = {"connect", "run"};
 constexpr std::string_view kDialling[] = {"connect", "run",     "ps",         "dump",   "trace",   "counters",
                                           "top",     "logs",    "exceptions", "stacks", "profile", "gcdump",
-                                          "recent",  "crashes", "can-i",      "check",  "doctor"};
+                                          "recent",  "crashes", "artifacts",  "can-i",  "check",   "doctor"};
 constexpr std::string_view kSessions[] = {"serve",    "connect", "run",    "dump",       "trace",
                                           "counters", "top",     "logs",   "exceptions", "stacks",
-                                          "profile",  "gcdump",  "recent", "check"};
-constexpr std::string_view kAll[] = {"serve",    "connect", "run",     "ps",         "dump",   "trace",
-                                     "counters", "top",     "logs",    "exceptions", "stacks", "profile",
-                                     "gcdump",   "recent",  "crashes", "can-i",      "check",  "doctor"};
+                                          "profile",  "gcdump",  "recent", "artifacts",  "check"};
+constexpr std::string_view kAll[] = {"serve",     "connect",  "run",    "ps",     "dump",
+                                     "trace",     "counters", "top",    "logs",   "exceptions",
+                                     "stacks",    "profile",  "gcdump", "recent", "crashes",
+                                     "artifacts", "can-i",    "check",  "doctor"};
 
 const Choice& log_level_choice() {
   static const Choice choice{"log at the level", {"trace", "debug", "info", "warn", "error", "off"}};

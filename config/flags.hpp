@@ -39,6 +39,7 @@ struct Flags {
   std::string interval;    ///< For `counters` and `top`.
   std::string event;       ///< For `profile`.
   bool no_resume = false;  ///< For `trace`.
+  bool keep = false;       ///< For `trace`, `profile`, `gcdump` and `dump`.
 
   bool all = false;  ///< For `can-i`: each command of the protocol; for `disconnect`: each mirror.
 

@@ -274,6 +274,19 @@ Resolved<PsSettings> resolve_ps(const Flags& flags, std::string_view command) {
   return resolver.finished(std::move(settings));
 }
 
+Resolved<ArtifactsSettings> resolve_artifacts(const Flags& flags, ArtifactsSettings settings) {
+  Resolver resolver(flags, "artifacts");
+  settings.remotes = resolver.some_remotes();
+  settings.json = flags.json;
+  settings.session = resolver.configuration().session;
+  settings.output = flags.output;
+  settings.force = flags.force;
+  if (!settings.get.empty() && !settings.remove.empty()) resolver.problem("give either --get or --remove");
+  if (settings.get.empty() && (!settings.output.empty() || settings.force))
+    resolver.problem("--output and --force are for --get");
+  return resolver.finished(std::move(settings));
+}
+
 Resolved<DoctorSettings> resolve_doctor(const Flags& flags) {
   Resolver resolver(flags, "doctor");
   DoctorSettings settings{resolver.remotes(), serve_settings(resolver), flags.json};

@@ -73,6 +73,8 @@ class Resolver {
 [[nodiscard]] Resolved<ServeSettings> resolve_serve(const Flags& flags);
 [[nodiscard]] Resolved<ConnectSettings> resolve_connect(const Flags& flags);
 [[nodiscard]] Resolved<PsSettings> resolve_ps(const Flags& flags, std::string_view command);
+[[nodiscard]] Resolved<ArtifactsSettings> resolve_artifacts(const Flags& flags,
+                                                            ArtifactsSettings settings = {});
 [[nodiscard]] Resolved<DoctorSettings> resolve_doctor(const Flags& flags);
 [[nodiscard]] Resolved<CanISettings> resolve_can_i(const Flags& flags);
 [[nodiscard]] Resolved<DumpCommandSettings> resolve_dump(const Flags& flags,

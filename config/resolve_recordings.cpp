@@ -69,6 +69,19 @@ void check_servers(Resolver& resolver, const std::vector<std::string>& urls) {
 
 }  // namespace
 
+namespace {
+
+/// `others`: whether there are options that only the command itself can follow.
+void take_keep(Resolver& resolver, const Flags& flags, bool others, bool& keep) {
+  keep = flags.keep;
+  if (!keep) return;
+  if (!flags.output.empty() || flags.force)
+    resolver.problem("--keep leaves it at the agent: it takes no --output and no --force");
+  if (others) resolver.problem("--keep has the agent take it, which knows fewer options: see --help");
+}
+
+}  // namespace
+
 Resolved<DumpCommandSettings> resolve_dump(const Flags& flags, DumpCommandSettings settings) {
   Resolver resolver(flags, "dump");
   take_target(resolver, flags, settings);
@@ -79,6 +92,7 @@ Resolved<DumpCommandSettings> resolve_dump(const Flags& flags, DumpCommandSettin
   if (settings.stay && !settings.output.empty()) {
     resolver.problem("--stay leaves the dump on the runtime's host: it takes no --output");
   }
+  take_keep(resolver, flags, settings.stay, settings.keep);
   return resolver.finished(std::move(settings));
 }
 
@@ -86,6 +100,9 @@ Resolved<TraceSettings> resolve_trace(const Flags& flags, TraceSettings settings
   Resolver resolver(flags, "trace");
   take_recording(resolver, flags, settings);
   settings.at_start = flags.no_resume ? AtStart::left : AtStart::resumed;
+  const bool stops_at_event = !settings.stopping_event.provider.empty();
+  const bool sets_buffer = settings.buffer_mb != TraceSettings().buffer_mb;
+  take_keep(resolver, flags, flags.no_resume || stops_at_event || sets_buffer, settings.keep);
   return resolver.finished(std::move(settings));
 }
 
@@ -132,6 +149,7 @@ Resolved<ProfileSettings> resolve_profile(const Flags& flags, ProfileSettings se
   Resolver resolver(flags, "profile");
   take_recording(resolver, flags, settings);
   if (flags.event == "wall") settings.event = ProfileEvent::wall;
+  take_keep(resolver, flags, settings.wall || settings.top > 0, settings.keep);
   settings.symbols = resolver.configuration().symbols;
   check_servers(resolver, settings.symbols.servers);
   return resolver.finished(std::move(settings));
@@ -141,6 +159,7 @@ Resolved<GcdumpSettings> resolve_gcdump(const Flags& flags, GcdumpSettings setti
   Resolver resolver(flags, "gcdump");
   take_recording(resolver, flags, settings);
   settings.duration = settings.patience.limit;
+  take_keep(resolver, flags, settings.top > 0 || !settings.format.empty(), settings.keep);
   return resolver.finished(std::move(settings));
 }
 

@@ -83,10 +83,15 @@ struct AppMetricsSettings {
 /// The agent's recorder.
 struct RecorderSettings {
   bool keep = false;
-  bool samples = true;                           ///< Whether processors are sampled, too.
-  std::uint64_t runtime_bytes = 8ULL << 20;      ///< Memory for one runtime.
-  std::string directory;                         ///< For runtimes that have ended; may be empty.
-  std::uint64_t directory_bytes = 256ULL << 20;  ///< For all of these together.
+  bool samples = true;                       ///< Whether processors are sampled, too.
+  std::uint64_t runtime_bytes = 8ULL << 20;  ///< Memory for one runtime.
+};
+
+/// What the agent keeps.
+struct ArtifactSettings {
+  std::string directory;             ///< If empty, nothing is kept.
+  std::uint64_t bytes = 1ULL << 30;  ///< Of all together.
+  Milliseconds age{0};               ///< After which they go; 0: never.
 };
 
 /// Settings of an agent that Configuration and ServeSettings have in common.
@@ -106,6 +111,7 @@ struct AgentSettings {
   DumpSettings dump;
   AppMetricsSettings app_metrics;
   RecorderSettings recorder;
+  ArtifactSettings artifacts;
   ConfinementSettings confinement;
   Milliseconds rescan{5000};
   auth::LimitSettings limits;
@@ -227,6 +233,7 @@ struct DumpCommandSettings {
   std::string output;   ///< A file; empty: named after the runtime.
   std::string type = "heap";
   bool stay = false;   ///< Leave the dump where the runtime wrote it.
+  bool keep = false;   ///< Have the agent keep it.
   bool force = false;  ///< Replace an existing file.
   PatienceSettings patience;
   SessionSettings session;
@@ -249,12 +256,22 @@ struct RecordingSettings {
   std::string format;                    ///< text, json or csv; empty: text.
   PatienceSettings patience;
   AtStart at_start = AtStart::refused;
+  bool keep = false;  ///< Have the agent keep what is taken.
   SessionSettings session;
 };
 
 /// For `farport recent`.
 struct RecentSettings : RecordingSettings {
   std::string crash;  ///< The id of a runtime that has ended; empty: one that runs.
+};
+
+/// For `farport artifacts`.
+struct ArtifactsSettings : PsSettings {
+  SessionSettings session;
+  std::string get;                  ///< The id of the one to get; empty: none.
+  std::string output;               ///< The file for it; empty: named after it.
+  bool force = false;               ///< Replace the file.
+  std::vector<std::string> remove;  ///< Ids.
 };
 
 /// The event that ends a recording, in dotnet-trace's syntax; empty: none.

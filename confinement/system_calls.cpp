@@ -44,8 +44,8 @@ constexpr std::array kAllowed{
     "fchmodat", "fchown", "fcntl", "fcntl64", "flock", "fstat", "fstat64", "fstatfs", "fstatfs64", "fsync",
     "ftruncate", "getcwd", "getdents64", "lseek", "lstat", "mkdir", "mkdirat", "newfstatat", "open", "openat",
     "openat2", "pread64", "preadv", "pwrite64", "pwritev", "read", "readlink", "readlinkat", "readv",
-    "rename", "renameat", "renameat2", "rmdir", "stat", "statfs", "statx", "unlink", "unlinkat", "write",
-    "writev",
+    "rename", "renameat", "renameat2", "rmdir", "stat", "statfs", "statx", "unlink", "unlinkat", "utimensat",
+    "write", "writev",
     // Memory.
     "brk", "madvise", "membarrier", "mremap", "munmap",
     // Threads, signals and time.

@@ -170,6 +170,8 @@ const std::vector<Ability>& abilities() {
       {"profile the processor (farport profile)", {auth::kProfile}},
       {"see the kernel in that", {auth::kProfileKernel}},
       {"dump (dotnet-dump, farport dump)", {"GenerateCoreDump3"}},
+      {"have the agent keep that (--keep)", {auth::kKeepArtifacts}},
+      {"remove anything that it keeps", {auth::kRemoveArtifacts}},
       {"read the environment", {"ProcessEnvironment"}},
       {"change it (variables, hooks, profilers)",
        {"SetEnvironmentVariable", "ApplyStartupHook", "AttachProfiler", "StartupProfiler"}},

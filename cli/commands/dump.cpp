@@ -13,6 +13,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/escape.hpp"
+#include "cli/commands/keep.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/options/options.hpp"
 #include "cli/output/output.hpp"
@@ -141,6 +142,8 @@ Task<std::optional<Result<std::string>>> DumpTransfer::run(transport::StopSource
 }
 
 int dump(const config::DumpCommandSettings& settings) {
+  if (settings.keep)
+    return keep(settings.remote, settings.runtime, settings.session, {"dump", {{"type", settings.type}}});
   ASSIGN_OR_REPORT(const auto agents, agents_of({settings.remote}), kUsage);
   transport::Loop loop;
   transport::StopSource stop(loop);
@@ -181,6 +184,7 @@ RunCommand add_dump_options(CLI::App& options, config::Flags& flags) {
       ->check(CLI::IsMember({"mini", "heap", "triage", "full"}));
   options.add_flag("--force", flags.force, "Replace an existing file");
   options.add_flag("--stay", into->stay, "Leave the dump on the runtime's host, and print its path there");
+  add_keep(options, flags);
   return [&flags, into] { return run_with(config::resolve_dump(flags, *into), dump); };
 }
 

@@ -17,6 +17,7 @@
 
 #include "base/error.hpp"
 #include "base/output_file.hpp"
+#include "cli/commands/keep.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/options/options.hpp"
 #include "cli/output/output.hpp"
@@ -202,6 +203,9 @@ heap::Origin origin_of(const std::string& about) {
 }
 
 int gcdump(const config::GcdumpSettings& settings) {
+  if (settings.keep)
+    return keep(settings.remote, settings.runtime, settings.session,
+                {"gcdump", {{"format", "gcdump"}, {"seconds", in_seconds(settings.patience.limit)}}});
   const auto file = open_output(settings);
   if (!file) return report_output(file.error());
   const std::size_t width = terminal_size(STDOUT_FILENO).columns;
@@ -238,6 +242,7 @@ RunCommand add_gcdump_options(CLI::App& options, config::Flags& flags) {
       ->type_name("ROWS")
       ->check(CLI::Range(1, 1'000'000));
   add_format(options, flags.format, "Output format: text or json [text]", {"text", "json"});
+  add_keep(options, flags);
 
   return [&flags, into] { return run_with(config::resolve_gcdump(flags, *into), gcdump); };
 }

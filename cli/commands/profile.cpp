@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/commands/keep.hpp"
 #include "cli/commands/trace.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/options/options.hpp"
@@ -311,7 +312,17 @@ Result<void> check_trace(const config::ProfileSettings& settings) {
               "leave --top out here, and give it to farport convert");
 }
 
+Wanted wanted_of_agent(const config::ProfileSettings& settings) {
+  const auto length = std::chrono::ceil<std::chrono::seconds>(settings.duration.value_or(kUsualLength));
+  Wanted wanted{"profile", {{"format", "html"}, {"duration", std::to_string(length.count())}}};
+  wanted.parameters["frequency"] = std::to_string(settings.frequency);
+  if (settings.event == config::ProfileEvent::wall) wanted.parameters["event"] = "wall";
+  return wanted;
+}
+
 int profile(const config::ProfileSettings& settings) {
+  if (settings.keep)
+    return keep(settings.remote, settings.runtime, settings.session, wanted_of_agent(settings));
   config::ProfileSettings asked = settings;
   asked.duration = settings.duration.value_or(kUsualLength);
   if (settings.output.ends_with(".nettrace")) {
@@ -361,6 +372,7 @@ RunCommand add_profile_options(CLI::App& options, config::Flags& flags) {
   add_top(options, into->top);
   add_duration(options, flags, "How long to sample, such as 30s or 00:00:30 [10s]");
 
+  add_keep(options, flags);
   return [&flags, into] { return run_with(config::resolve_profile(flags, *into), profile); };
 }
 

@@ -38,6 +38,7 @@
 #include "router/readers/answers.hpp"
 #include "router/readers/reading.hpp"
 #include "router/recordings/recordings.hpp"
+#include "router/wire/artifact.hpp"
 #include "router/wire/http_status.hpp"
 #include "timeline/timeline.hpp"
 #include "timeline/timeline_reader.hpp"
@@ -109,41 +110,44 @@ Result<profile::Profile> read_profile(const std::string& process, router::Reader
 }
 
 /// What the page says of the process.
-timeline::Process process_of(const router::EndedRuntime& about) {
+timeline::Process process_of(const router::Artifact& about) {
   const router::Runtime& runtime = about.runtime;
   const std::string container = runtime.container.text();
   const char* const between = container.empty() || runtime.host.empty() ? "" : " on ";
-  return {runtime.name, container + between + runtime.host, about.reason};
+  return {std::string(shortened(runtime.name, kMaxShown)),
+          std::string(shortened(container + between + runtime.host, kMaxShown)),
+          std::string(shortened(about.why, kMaxShown))};
 }
 
-/// What the reader is told of a runtime, whose texts may be long: what the page shows.
-std::string text_about(const router::EndedRuntime& about) {
-  router::EndedRuntime told;
-  told.runtime.name = shortened(about.runtime.name, kMaxShown);
-  told.runtime.host = shortened(about.runtime.host, kMaxShown);
-  told.runtime.container.id = about.runtime.container.id;
-  told.runtime.container.name = shortened(about.runtime.container.name, kMaxShown);
-  told.runtime.container.pod = shortened(about.runtime.container.pod, kMaxShown);
-  told.reason = shortened(about.reason, kMaxShown);
-  return router::to_json(told);
+/// The same for a reader. What comes from an agent has no zero bytes.
+std::string text_of(const timeline::Process& process) {
+  std::string text;
+  for (const std::string& each : {process.name, process.place, process.end}) (text += each) += '\0';
+  return text;
 }
 
-/// What the reader does. The reason in `about` is empty if the runtime still runs.
-Result<void> make_file(const Form& form, const router::EndedRuntime& about, router::ReaderInput& from,
+timeline::Process process_in(std::string_view text) {
+  timeline::Process process;
+  for (std::string* each : {&process.name, &process.place, &process.end}) *each = take_until(text, '\0');
+  return process;
+}
+
+/// What the reader does.
+Result<void> make_file(const Form& form, timeline::Process process, router::ReaderInput& from,
                        router::ReaderOutput& to) {
   const auto write = [&to](std::string_view piece) -> Result<void> {
     to.write_lines(piece);
     return {};
   };
   if (form.profile) {
-    ASSIGN_OR_RETURN(const auto taken, read_profile(about.runtime.name, from, to));
+    ASSIGN_OR_RETURN(const auto taken, read_profile(process.name, from, to));
     return profile::write_profile(taken, *form.profile, write);
   }
   if (form.write_timeline == nullptr) return router::join_recordings(from, to);
   timeline::TimelineReader events;
   RETURN_IF_ERROR(read_joined(from, to, events));
   profile::Output out(write);
-  form.write_timeline(events.take(process_of(about)), out);
+  form.write_timeline(events.take(std::move(process)), out);
   return out.finish();
 }
 
@@ -175,8 +179,8 @@ class RecentTransfer {
 
  private:
   struct Wanted {
-    router::EndedRuntime about;  ///< Without an end, if it runs.
-    std::string path;            ///< Of the request for it.
+    router::Artifact about;  ///< Without an end, if it runs.
+    std::string path;        ///< Of the request for it.
   };
   Task<Result<Wanted>> find();
   Task<Result<Received>> receive(transport::StopSource& stop);
@@ -254,11 +258,11 @@ Task<Result<void>> RecentTransfer::take_all(router::Reading& reading, RecordingF
 
 Task<Result<RecentTransfer::Wanted>> RecentTransfer::find() {
   if (!settings_.crash.empty()) {
-    CO_ASSIGN_OR_RETURN(auto ended, co_await session_.open_ended(settings_.crash));
-    std::string path = "/v1/crashes/" + ended.id;
+    CO_ASSIGN_OR_RETURN(auto ended, co_await session_.open_artifact(settings_.crash));
+    std::string path = "/v1/artifacts/" + ended.id;
     co_return Wanted{std::move(ended), std::move(path)};
   }
-  router::EndedRuntime about;
+  router::Artifact about;
   CO_ASSIGN_OR_RETURN(about.runtime, co_await session_.open(settings_.runtime));
   const auto last = std::chrono::ceil<std::chrono::seconds>(settings_.duration.value_or(kUsualLast));
   std::string path = fmt::format("/v1/runtimes/{}/recent?seconds={}", about.runtime.id, last.count());
@@ -275,7 +279,7 @@ Task<Result<Received>> RecentTransfer::receive(transport::StopSource& stop) {
     const auto refused = co_await router::read_body(request.head(), request.stream());
     co_return tl::unexpected(refused.error());
   }
-  const std::string& reason = wanted.about.reason;
+  const std::string& reason = wanted.about.why;
   Received received{output_path(settings_.output, runtime.name, kForms.front().ending),
                     runtime.name + (reason.empty() ? "" : ", " + reason),
                     0,
@@ -283,9 +287,9 @@ Task<Result<Received>> RecentTransfer::receive(transport::StopSource& stop) {
   const auto seconds = number_in<std::uint32_t>(request.head().field("farport-recent-seconds"));
   received.seconds = seconds.value_or(0);
   CO_ASSIGN_OR_RETURN(const auto file, RecordingFile::create(received.path, settings_.force));
-  router::Reading reading(loop_,
-                          router::local_request(router::ReadingTask::Kind::local, text_about(wanted.about)),
-                          router::Reading::For::user);
+  router::Reading reading(
+      loop_, router::local_request(router::ReadingTask::Kind::local, text_of(process_of(wanted.about))),
+      router::Reading::For::user);
   CO_RETURN_IF_ERROR(reading.begin(readers_));
   transport::TaskSet feeding(loop_);
   feeding.spawn(feed(reading, request, runtime, stop));
@@ -318,11 +322,9 @@ int recent(const config::RecentSettings& settings) {
               "use .html, .speedscope.json, .json or .nettrace"},
         kUsage);
   ASSIGN_OR_REPORT(const auto agents, agents_of({settings.remote}), kUsage);
-  const auto readers =
-      start_readers(settings.remote, [form](const auto& wanted, auto& from, auto& to) -> Result<void> {
-        ASSIGN_OR_RETURN(const auto about, router::ended_from_json(wanted.text));
-        return make_file(*form, about, from, to);
-      });
+  const auto readers = start_readers(settings.remote, [form](const auto& wanted, auto& from, auto& to) {
+    return make_file(*form, process_in(wanted.text), from, to);
+  });
   if (!readers) return report(readers.error());
   transport::Loop loop;
   transport::StopSource stop(loop);

@@ -221,9 +221,9 @@ Result<router::AgentSettings> agent_settings(const config::ServeSettings& settin
     agent.app_metrics = router::AppMetricsSettings{std::move(counters), std::move(names), limits};
   }
   const config::RecorderSettings& recorder = settings.recorder;
-  if (recorder.keep)
-    agent.recorder = router::RecorderSettings{recorder.samples, recorder.runtime_bytes, recorder.directory,
-                                              recorder.directory_bytes};
+  if (recorder.keep) agent.recorder = router::RecorderSettings{recorder.samples, recorder.runtime_bytes};
+  agent.artifacts_directory = settings.artifacts.directory;
+  agent.artifacts = {settings.artifacts.bytes, settings.artifacts.age};
   agent.local = settings.local;
   agent.connect_ports = settings.diagnostic_ports;
   agent.resume_after = settings.resume_after;

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/commands/keep.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/options/options.hpp"
 #include "cli/output/output.hpp"
@@ -20,6 +21,19 @@
 namespace farport::cli {
 namespace {
 
+std::string joined(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const std::string& each : texts) all += (all.empty() ? "" : ",") + each;
+  return all;
+}
+
+Wanted wanted_of_agent(const config::TraceSettings& settings) {
+  Wanted wanted{"trace", {{"profile", joined(settings.profiles)}, {"providers", joined(settings.providers)}}};
+  if (settings.rundown) wanted.parameters["rundown"] = *settings.rundown ? "true" : "false";
+  if (settings.duration) wanted.parameters["seconds"] = in_seconds(*settings.duration);
+  return wanted;
+}
+
 int trace(const config::TraceSettings& settings) {
   auto wanted =
       router::recording_of(settings.profiles, settings.providers, settings.rundown, settings.buffer_mb);
@@ -27,6 +41,8 @@ int trace(const config::TraceSettings& settings) {
   const config::StoppingEventSettings& stopping = settings.stopping_event;
   auto filter = events::EventFilter::parse(stopping.provider, stopping.event, stopping.payload);
   if (!filter) return report(filter.error(), kUsage);
+  if (settings.keep)
+    return keep(settings.remote, settings.runtime, settings.session, wanted_of_agent(settings));
   return record_trace(settings, std::move(*wanted), *filter);
 }
 
@@ -60,6 +76,7 @@ RunCommand add_trace_options(CLI::App& options, config::Flags& flags) {
           "--rundown", into->rundown,
           "Whether the runtime writes all method names at the end: true or false [set by the profiles]")
       ->type_name("BOOL");
+  add_keep(options, flags);
   options.add_flag("--no-resume", flags.no_resume,
                    "Do not resume a runtime that is suspended at startup; something else must resume it");
   options.add_option("--buffersize", into->buffer_mb, "Size of the runtime's event buffer, in MB [256]")

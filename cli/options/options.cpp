@@ -296,6 +296,13 @@ void add_output(CLI::App& options, config::Flags& flags, const char* help) {
   options.add_flag("--force", flags.force, "Replace an existing file");
 }
 
+void add_keep(CLI::App& options, config::Flags& flags) {
+  options.add_flag(
+      "--keep", flags.keep,
+      "Have the agent take it and keep it in its directory, and print its id; it goes on if this "
+      "command is stopped");
+}
+
 void add_duration(CLI::App& options, config::Flags& flags, const char* help) {
   options.add_option("--duration", flags.duration, help)->type_name("TIME");
 }

@@ -48,6 +48,8 @@ void add_list(CLI::App& options, const std::string& name, std::vector<std::strin
 /// --output FILE and --force.
 void add_output(CLI::App& options, config::Flags& flags, const char* help);
 /// --duration TIME.
+/// --keep: the agent keeps what is taken.
+void add_keep(CLI::App& options, config::Flags& flags);
 void add_duration(CLI::App& options, config::Flags& flags, const char* help);
 /// --top, --top=ROWS
 void add_top(CLI::App& options, std::uint32_t& top);

@@ -151,8 +151,8 @@ confinement::Needs needs_of(const config::ServeSettings& settings) {
   }
   if (!settings.local.empty()) places.add(directory_of(settings.local), {Access::remove});
   places.add(settings.dump.directory, {Access::exchange});
-  if (settings.recorder.keep && !settings.recorder.directory.empty()) {
-    places.add(settings.recorder.directory, {Access::read, Access::write, Access::remove});
+  places.add(settings.artifacts.directory, {Access::read, Access::write, Access::remove});
+  if (settings.recorder.keep && !settings.artifacts.directory.empty()) {
     // Whether a process was killed for lack of memory.
     places.add("/sys/fs/cgroup", {Access::read});
   }

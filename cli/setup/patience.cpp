@@ -64,8 +64,8 @@ Task<void> Patience::watch(router::Runtime runtime) {
 
 Task<void> Patience::look(const router::Runtime& runtime) {
   condition_.reset();
-  const auto answer =
-      co_await with_deadline(loop_, session_.ask("/v1/runtimes/" + runtime.id + "/process"), kLookLimit);
+  const auto answer = co_await with_deadline(
+      loop_, session_.ask("GET", "/v1/runtimes/" + runtime.id + "/process"), kLookLimit);
   if (!answer || !*answer) co_return;
   auto condition = router::process_condition_from_json(**answer);
   if (condition) condition_ = *condition;

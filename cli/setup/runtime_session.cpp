@@ -63,17 +63,17 @@ Task<Result<router::Runtime>> RuntimeSession::open(std::string wanted) {
   co_return std::move(listed.runtimes[*chosen]);
 }
 
-Task<Result<router::EndedRuntime>> RuntimeSession::open_ended(std::string id) {
+Task<Result<router::Artifact>> RuntimeSession::open_artifact(std::string id) {
   CO_ASSIGN_OR_RETURN(auto found, co_await router::find_agents(
                                       loop_, agent_, router::ClientOptions(loop_, session_options(settings_)),
-                                      "/v1/crashes"));
-  std::optional<router::EndedRuntime> chosen;
+                                      "/v1/artifacts"));
+  std::optional<router::Artifact> chosen;
   std::optional<Error> unreadable;
   for (router::FoundAgent& each : found) {
-    const auto all = router::all_ended_from_json(each.answer);
+    const auto all = router::artifacts_from_json(each.answer);
     if (!all) unreadable = all.error();
     if (!all || chosen) continue;
-    const auto kept = std::ranges::find(*all, id, &router::EndedRuntime::id);
+    const auto kept = std::ranges::find(*all, id, &router::Artifact::id);
     if (kept == all->end()) continue;
     chosen = *kept;
     agent_client_ = std::move(each.client);
@@ -83,8 +83,8 @@ Task<Result<router::EndedRuntime>> RuntimeSession::open_ended(std::string id) {
   co_await router::leave_agents(loop_, std::move(found));
   if (chosen) co_return std::move(*chosen);
   if (unreadable) co_return tl::unexpected(*unreadable);
-  co_return fail("get the recording of", id, "no runtime that has ended is kept under this id",
-                 "farport crashes lists them");
+  co_return fail("get", id, "nothing that you may have is kept under this id",
+                 "farport artifacts lists what is");
 }
 
 Task<void> RuntimeSession::explain(router::FoundAgents& agents, bool lists_any) {

@@ -12,6 +12,7 @@
 #include "config/settings.hpp"
 #include "router/mirror/find_agents.hpp"
 #include "router/reach/reach.hpp"
+#include "router/wire/artifact.hpp"
 #include "router/wire/runtime.hpp"
 
 namespace farport::cli {
@@ -34,13 +35,14 @@ class RuntimeSession {
   /// accepts, and keeps the session with the agent that has it. Fails if no agent answers, or if none or
   /// several runtimes match.
   transport::Task<Result<router::Runtime>> open(std::string wanted);
-  /// Asks them for a runtime that has ended, by the id of what they have kept of it. Fails if no agent
-  /// answers, or has kept it.
-  transport::Task<Result<router::EndedRuntime>> open_ended(std::string id);
-  /// After a successful open() or open_ended().
+  /// Asks them for what they keep under this id. Fails if no agent answers, or has it.
+  transport::Task<Result<router::Artifact>> open_artifact(std::string id);
+  /// After a successful open() or open_artifact().
   [[nodiscard]] router::SessionManager& sessions() { return agent_client_->sessions(); }
-  /// After a successful open(): sends a GET to the agent.
-  transport::Task<Result<std::string>> ask(std::string path) { return agent_client_->get(std::move(path)); }
+  /// After a successful open(): sends a request without a body, which may be sent twice, to the agent.
+  transport::Task<Result<std::string>> ask(std::string method, std::string path) {
+    return agent_client_->ask(std::move(method), std::move(path));
+  }
   /// After a successful open(): what restarts the application if it stops responding, if known.
   transport::Task<std::optional<router::Restart>> restart();
   /// Lines to print about why the runtime may not have been found, from the agents. Empty if it was found.

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "base/resources.hpp"
+#include "transport/offload.hpp"
 #include "transport/race.hpp"
 #include "transport/rest.hpp"
 
@@ -32,6 +33,7 @@ namespace {
 
 /// How long stopping a session may take. MeterClaims may first hold the stop back.
 constexpr transport::Milliseconds kStopLimit = MeterClaims::kMaxHold + transport::Milliseconds(3000);
+constexpr transport::Milliseconds kLookForOld{60 * 60 * 1000};
 /// How long peers may take to be told that their sessions are over.
 constexpr transport::Milliseconds kEndLimit{4000};
 /// How long the handshakes of all peers, and those who are refused, may keep the loop busy in one turn.
@@ -42,10 +44,9 @@ std::optional<CounterLimits> how_app_metrics_reads(const AgentSettings& settings
   return settings.app_metrics->limits;
 }
 
-std::shared_ptr<const EndedRuntimes> ended_runtimes(const AgentSettings& settings) {
-  if (!settings.recorder || settings.recorder->directory.empty()) return nullptr;
-  return std::make_shared<const EndedRuntimes>(settings.recorder->directory,
-                                               settings.recorder->directory_bytes);
+std::shared_ptr<Artifacts> artifacts_of(const AgentSettings& settings) {
+  if (settings.artifacts_directory.empty()) return nullptr;
+  return std::make_shared<Artifacts>(settings.artifacts_directory, settings.artifacts);
 }
 
 }  // namespace
@@ -71,7 +72,7 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
       suspended_(loop, registry_, log_, settings_.resume_after),
       halts_(loop, registry_, log_),
       meters_(loop, registry_, how_app_metrics_reads(settings_)),
-      ended_(ended_runtimes(settings_)),
+      artifacts_(artifacts_of(settings_)),
       tracing_(loop, log_, registry_, meters_),
       limits_(loop, settings_.limits),
       handshakes_(settings_.limits.handshakes),
@@ -86,7 +87,8 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
            DumpRequests(dumps_, *audit_, metrics_, settings_.session.compression),
            RecordingRequests(loop, connections_, readers_),
            ProfileRequests(loop, registry_, settings_.sampler, readers_, connections_, *audit_, metrics_),
-           RecentRequests(loop, recent_files(), ended_, readers_, log_, *audit_),
+           RecentRequests(loop, recent_files(), readers_, log_, *audit_),
+           ArtifactRequests(loop, log_, artifacts_, *audit_),
            connections_,
            resumption_,
            refusals_,
@@ -121,8 +123,8 @@ RecentRequests::FilesOf Agent::recent_files() const {
 }
 
 Result<void> Agent::listen() {
-  if (ended_ != nullptr) {
-    RETURN_IF_ERROR(ended_->check());
+  if (artifacts_ != nullptr) {
+    RETURN_IF_ERROR(artifacts_->begin_use());
   }
   RETURN_IF_ERROR(listen_for_admin());
   for (const std::string& path : settings_.connect_ports) {
@@ -197,8 +199,9 @@ Task<void> Agent::run() {
     app_metrics_.emplace(loop_, registry_, meters_, readers_, log_, *settings_.app_metrics);
     tasks_.spawn(app_metrics_->run());
   }
+  if (artifacts_ != nullptr && settings_.artifacts.age.count() > 0) tasks_.spawn(remove_old_artifacts());
   if (settings_.recorder) {
-    recorder_.emplace(loop_, registry_, log_, *settings_.recorder, ended_,
+    recorder_.emplace(loop_, registry_, log_, *settings_.recorder, artifacts_,
                       settings_.recorder->samples ? settings_.sampler : nullptr);
     tasks_.spawn(recorder_->run());
   }
@@ -213,10 +216,22 @@ Task<void> Agent::run() {
   co_await drain();
   serving_.clear();
   resumption_.clear();
+  api_.artifacts.end_keeping();
   co_await dumps_.settled();
   if (app_metrics_) co_await app_metrics_->end();
   if (recorder_) co_await recorder_->end();
   tasks_.clear();
+}
+
+Task<void> Agent::remove_old_artifacts() {
+  for (;;) {
+    const auto removed = std::make_shared<std::size_t>();
+    transport::Offload removing(loop_,
+                                [directory = artifacts_, removed] { *removed = directory->remove_old(); });
+    co_await removing.done();
+    if (*removed > 0) log_->info("removed artifacts that were older than artifacts.age: {}", *removed);
+    co_await transport::sleep(loop_, kLookForOld);
+  }
 }
 
 /// Gives back the memory that starting took, at once, and later what work took, when nothing has begun or

@@ -13,6 +13,7 @@
 #include "router/agent/admin/admin_server.hpp"
 #include "router/agent/api/api.hpp"
 #include "router/agent/app_metrics/app_metrics.hpp"
+#include "router/agent/artifacts/artifacts.hpp"
 #include "router/agent/doctor/doctor.hpp"
 #include "router/agent/mirror_dialler.hpp"
 #include "router/agent/recorder/recorder.hpp"
@@ -120,6 +121,8 @@ struct AgentSettings {
   SessionOptions session;
   std::optional<AppMetricsSettings> app_metrics;  ///< If empty, the metrics of applications are not kept.
   std::optional<RecorderSettings> recorder;       ///< If empty, there is no recorder.
+  std::string artifacts_directory;                ///< If empty, nothing is kept.
+  ArtifactLimits artifacts;                       ///< Of that directory.
   std::shared_ptr<const SamplerProcess> sampler;  ///< May be null: there are no profiles then.
   std::shared_ptr<const ReaderProcess> readers;   ///< May be null: there are no recordings over HTTP then.
   transport::Milliseconds drain_limit{10'000};    ///< How long running work may go on after stop().
@@ -167,6 +170,7 @@ class Agent {
   /// Waits until nothing runs any more. Returns false if `limit` passes or stop() is called again before.
   transport::Task<bool> ended_within(transport::Milliseconds limit);
   transport::Task<bool> ended_or_stopped();
+  transport::Task<void> remove_old_artifacts();
   transport::Task<void> idle();
   transport::Task<void> accept(transport::Listener& listener, Handler handler);
   transport::Task<void> serve(Handler handler, Accepted connection);
@@ -232,7 +236,7 @@ class Agent {
   HaltWatch halts_;
   MeterClaims meters_;  ///< Outlives the sessions that hold claims.
   std::optional<AppMetrics> app_metrics_;
-  std::shared_ptr<const EndedRuntimes> ended_;  ///< Null if nothing is kept of runtimes that have ended.
+  std::shared_ptr<Artifacts> artifacts_;  ///< Null if nothing is kept.
   std::optional<Recorder> recorder_;
   std::vector<std::unique_ptr<ConnectPort>> connect_ports_;
   TracingSessions tracing_;

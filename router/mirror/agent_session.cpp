@@ -264,8 +264,8 @@ Task<void> ask_instance(AgentSession& session) {
   if (answer) session.learn_instance((*answer)->head());
 }
 
-Task<Result<std::string>> ask_in(AgentSession& session, std::string path) {
-  CO_ASSIGN_OR_RETURN(auto answer, co_await session.ask("GET", std::move(path)));
+Task<Result<std::string>> ask_in(AgentSession& session, std::string method, std::string path) {
+  CO_ASSIGN_OR_RETURN(auto answer, co_await session.ask(std::move(method), std::move(path)));
   session.learn_instance(answer->head());
   auto body = co_await read_answer(*answer);
   co_return body;

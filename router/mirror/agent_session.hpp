@@ -171,7 +171,9 @@ class AgentSession {
 /// are resumed at the same agent.
 [[nodiscard]] transport::Task<void> ask_instance(AgentSession& session);
 
-/// Sends a GET in the session and returns the answer's body. Fails if the session ends or the agent refuses.
-[[nodiscard]] transport::Task<Result<std::string>> ask_in(AgentSession& session, std::string path);
+/// Sends a request without a body in the session and returns the answer's body. Fails if the session ends or
+/// the agent refuses.
+[[nodiscard]] transport::Task<Result<std::string>> ask_in(AgentSession& session, std::string method,
+                                                          std::string path);
 
 }  // namespace farport::router

@@ -80,7 +80,7 @@ Task<void> AgentClient::begin(AgentSession& session, std::string path) {
   }
   const transport::Deadline limit(loop_, kAnswerLimit,
                                   [&session] { session.abort(no_answer(session.address())); });
-  auto answer = co_await ask_in(session, std::move(path));
+  auto answer = co_await ask_in(session, "GET", std::move(path));
   // If the session ended, its own error says more than that of the request in it; see ended().
   if (!answer && is_end_of_session(answer.error())) {
     session.abort(answer.error());
@@ -100,17 +100,18 @@ void AgentClient::ended(const Error& why) {
   answered_.set();
 }
 
-Task<Result<std::string>> AgentClient::get(std::string path) {
-  const auto ask = [](SessionManager& sessions, std::string what) -> Task<Result<std::string>> {
+Task<Result<std::string>> AgentClient::ask(std::string method, std::string path) {
+  const auto ask = [](SessionManager& sessions, std::string how,
+                      std::string what) -> Task<Result<std::string>> {
     std::shared_ptr<AgentSession> session = sessions.session();
     while (session == nullptr) {
       co_await sessions.session_changed().wait();
       session = sessions.session();
     }
-    auto body = co_await ask_in(*session, std::move(what));
+    auto body = co_await ask_in(*session, std::move(how), std::move(what));
     co_return body;
   };
-  auto body = co_await with_deadline(loop_, ask(sessions_, std::move(path)), kAnswerLimit);
+  auto body = co_await with_deadline(loop_, ask(sessions_, std::move(method), std::move(path)), kAnswerLimit);
   if (!body) co_return tl::unexpected(no_answer(address_));
   co_return std::move(*body);
 }

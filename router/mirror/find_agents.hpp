@@ -32,7 +32,9 @@ class AgentClient {
   /// no session.
   transport::Task<Result<std::string>> open(std::string path);
   /// After open(): sends a GET in the session, or in the next one if it is broken. Fails like open().
-  transport::Task<Result<std::string>> get(std::string path);
+  transport::Task<Result<std::string>> get(std::string path) { return ask("GET", std::move(path)); }
+  /// The same with another method, for a request that may be sent twice.
+  transport::Task<Result<std::string>> ask(std::string method, std::string path);
   /// Ends the session in good order.
   transport::Task<void> leave();
 

@@ -184,7 +184,7 @@ std::vector<LinkRow> Mirror::links() const {
 transport::Task<void> Mirror::ask(std::string path, std::vector<AgentAnswer>& answers) {
   const auto add = [](std::shared_ptr<AgentSession> session, std::string what, AgentAnswer answer,
                       std::vector<AgentAnswer>& to) -> transport::Task<void> {
-    answer.body = co_await ask_in(*session, std::move(what));
+    answer.body = co_await ask_in(*session, "GET", std::move(what));
     to.push_back(std::move(answer));
   };
   transport::TaskSet asking(loop_);

@@ -9,6 +9,7 @@
 #include "events/lines.hpp"
 #include "events/methods.hpp"
 #include "events/precompiled_methods.hpp"
+#include "heap/gcdump.hpp"
 #include "heap/heap.hpp"
 #include "nettrace/reader.hpp"
 #include "nettrace/stream_join.hpp"
@@ -37,10 +38,24 @@ Result<std::string> CurrentStacks::take_end() {
   return document;
 }
 
-Result<std::string> HeapTypes::take_end() {
-  if (walk_.ended()) return heap::to_json(walk_.take(), process_, std::numeric_limits<std::size_t>::max());
-  return fail("read the heap of", process_, "the runtime did not finish reporting it in time",
-              "give it more time with seconds=");
+Result<std::string> HeapDocument::take_end() {
+  if (!walk_.ended())
+    return fail("read the heap of", process_, "the runtime did not finish reporting it in time",
+                "give it more time with seconds=");
+  heap::Heap heap = walk_.take();
+  if (keep_ == events::HeapWalk::Keep::types)
+    return heap::to_json(heap, process_, std::numeric_limits<std::size_t>::max());
+  if (!heap.graph)
+    return fail(
+        "write the heap of", process_,
+        heap.complete ? "it has too many objects" : "the runtime dropped events, so parts of it are missing");
+  std::string document;
+  RETURN_IF_ERROR(heap::write_gcdump(
+      std::move(heap), {{}, process_}, [&document](std::span<const std::byte> piece) -> Result<void> {
+        document.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+        return {};
+      }));
+  return document;
 }
 
 Result<CounterSelection> selection_named(const std::string& names) {
@@ -66,7 +81,9 @@ std::unique_ptr<events::EventFormatter> event_formatter(const ReadingRequest& wa
     case ReadingRequest::Kind::stacks:
       return std::make_unique<CurrentStacks>();
     case ReadingRequest::Kind::heap:
-      return std::make_unique<HeapTypes>(wanted.text);
+      return std::make_unique<HeapDocument>(wanted.text, events::HeapWalk::Keep::types);
+    case ReadingRequest::Kind::objects:
+      return std::make_unique<HeapDocument>(wanted.text, events::HeapWalk::Keep::objects);
   }
   return nullptr;
 }

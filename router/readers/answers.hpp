@@ -45,10 +45,11 @@ class CurrentStacks final : public events::EventFormatter {
   events::ThreadStacks stacks_;
 };
 
-/// Makes one document: the types in a heap.
-class HeapTypes final : public events::EventFormatter {
+/// Makes one document: the types in a heap as JSON, or all of its objects as a .gcdump file.
+class HeapDocument final : public events::EventFormatter {
  public:
-  explicit HeapTypes(std::string process) : process_(std::move(process)) {}
+  HeapDocument(std::string process, events::HeapWalk::Keep keep)
+      : process_(std::move(process)), keep_(keep), walk_(keep) {}
 
   void on_trace(const nettrace::TraceHeader& trace) override { walk_.on_trace(trace); }
   void on_event(const nettrace::Event& event) override { walk_.on_event(event); }
@@ -60,7 +61,8 @@ class HeapTypes final : public events::EventFormatter {
 
  private:
   std::string process_;
-  events::HeapWalk walk_{events::HeapWalk::Keep::types};
+  events::HeapWalk::Keep keep_;
+  events::HeapWalk walk_;
 };
 
 /// What makes the requested answer from events; nullptr if nothing does.

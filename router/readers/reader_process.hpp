@@ -20,7 +20,8 @@ struct ReadingTask {
     logs,
     exceptions,
     stacks,
-    heap,
+    heap,     ///< The types in it.
+    objects,  ///< All of its objects, as a .gcdump file.
     profile,  ///< From samples, which come as a part, and methods as the runtime names them.
     metrics,
     methods,  ///< Of methods at given addresses, which come as a part.
@@ -35,13 +36,15 @@ struct ReadingTask {
 
   /// Whether the answer is one document, which is whole or worth nothing.
   [[nodiscard]] bool makes_document() const {
-    return kind == Kind::stacks || kind == Kind::heap || kind == Kind::profile || kind == Kind::joined;
+    return kind == Kind::stacks || kind == Kind::heap || kind == Kind::objects || kind == Kind::profile ||
+           kind == Kind::joined;
   }
 };
 
 /// What a reader is to make, and what it may use up.
 struct ReadingRequest : ReadingTask {
-  std::string text{};  ///< `counters`, `metrics`: their names; `heap`, `profile`: the process's name.
+  std::string
+      text{};  ///< `counters`, `metrics`: their names; `heap`, `objects`, `profile`: the process's name.
 };
 
 /// A request of a command on its user's machine: it may use half of the memory, and any processor time.

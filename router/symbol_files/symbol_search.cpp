@@ -64,21 +64,6 @@ std::string file_key(const std::string& name, const KeyParts& parts) {
   return fmt::format("{0}/elf-buildid-{1}/{0}", name, parts.build_id);
 }
 
-/// Encodes all but unreserved characters (RFC 3986 section 2.1).
-std::string percent_encoded(std::string_view text) {
-  constexpr std::string_view kUnreserved =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
-  std::string encoded;
-  for (const char c : text) {
-    if (kUnreserved.find(c) != std::string_view::npos) {
-      encoded += c;
-    } else {
-      encoded += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
-  return encoded;
-}
-
 }  // namespace
 
 std::string module_name(std::string_view path) {

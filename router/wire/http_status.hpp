@@ -25,6 +25,7 @@ inline constexpr int kHeadTooLarge = 431;  // RFC 6585 section 5.
 inline constexpr int kNotImplemented = 501;
 inline constexpr int kBadGateway = 502;
 inline constexpr int kUnavailable = 503;
+inline constexpr int kNoStorage = 507;  // RFC 4918 section 11.5.
 
 /// The HRESULT of a failure for a tool: the runtime's own, or the one that stands for a status.
 [[nodiscard]] constexpr std::uint32_t hresult_of(const Cause& cause) {

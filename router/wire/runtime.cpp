@@ -81,13 +81,8 @@ namespace {
 constexpr std::size_t kLongestError = 4096;
 /// A host name has at most 64 bytes on Linux, and 253 with its domain.
 constexpr std::size_t kLongestHost = 255;
-/// How much of the other side's texts is kept, in bytes. A command line becomes a placeholder's, for which
-/// execve(2) takes no more than 128 KiB.
+/// A command line becomes a placeholder's, for which execve(2) takes no more than 128 KiB.
 constexpr std::size_t kLongestCommandLine = 32 * 1024;
-constexpr std::size_t kLongestName = 1024;
-/// The most values in a list of very many runtimes, and in one event.
-constexpr std::size_t kListValues = 300'000;
-constexpr std::size_t kEventValues = 1000;
 constexpr std::size_t kErrorValues = 100;
 
 json object_of(const Container& container) {
@@ -96,6 +91,17 @@ json object_of(const Container& container) {
   if (!container.pod.empty()) object["pod"] = container.pod;
   return object;
 }
+
+Container container_of(const json& object) {
+  Container container;
+  container.id = text_in(object, "id", kLongestHost);
+  if (container.id.empty()) return container;
+  if (object.contains("name")) container.name = text_in(object, "name", kLongestHost);
+  if (object.contains("pod")) container.pod = text_in(object, "pod", kLongestHost);
+  return container;
+}
+
+}  // namespace
 
 json object_of(const Runtime& runtime) {
   json object{{"id", runtime.id},           {"pid", runtime.pid},
@@ -110,22 +116,11 @@ json object_of(const Runtime& runtime) {
   return object;
 }
 
-/// A text member. It is cut between characters if it is too long, and before a zero byte, which would end an
-/// argument or variable that is made of it.
-std::string text_in(const json& object, const char* name, std::size_t longest = kLongestName) {
+std::string text_in(const json& object, const char* name, std::size_t longest) {
   auto text = object.at(name).get<std::string>();
   text.resize(std::min(text.find('\0'), text.size()));
   text.resize(shortened(text, longest).size());
   return text;
-}
-
-Container container_of(const json& object) {
-  Container container;
-  container.id = text_in(object, "id", kLongestHost);
-  if (container.id.empty()) return container;
-  if (object.contains("name")) container.name = text_in(object, "name", kLongestHost);
-  if (object.contains("pod")) container.pod = text_in(object, "pod", kLongestHost);
-  return container;
 }
 
 Runtime runtime_of(const json& object) {
@@ -149,6 +144,8 @@ Runtime runtime_of(const json& object) {
   runtime.since = text_in(object, "since");
   return runtime;
 }
+
+namespace {
 
 RuntimeEvent::Kind kind_of(const std::string& name) {
   if (name == "added") return RuntimeEvent::Kind::added;
@@ -195,58 +192,6 @@ Result<RuntimeEvent> event_from_json(std::string_view line) {
     return event;
   } catch (const std::exception& error) {
     return fail("read", "an event of the agent", reason_of(error));
-  }
-}
-
-namespace {
-
-json object_of(const EndedRuntime& ended) {
-  return {{"id", ended.id},           {"runtime", object_of(ended.runtime)},
-          {"ended", ended.ended},     {"kernel_pid", ended.runtime.kernel_pid},
-          {"reason", ended.reason},   {"in_order", ended.in_order},
-          {"seconds", ended.seconds}, {"bytes", ended.bytes}};
-}
-
-EndedRuntime ended_of(const json& object) {
-  EndedRuntime ended;
-  ended.id = text_in(object, "id", kLongestHost);
-  ended.runtime = runtime_of(object.at("runtime"));
-  ended.runtime.kernel_pid = number_at<std::uint64_t>(object, "kernel_pid");
-  ended.ended = text_in(object, "ended");
-  ended.reason = text_in(object, "reason");
-  ended.in_order = object.at("in_order").get<bool>();
-  ended.seconds = number_at<std::uint32_t>(object, "seconds");
-  ended.bytes = number_at<std::uint64_t>(object, "bytes");
-  return ended;
-}
-
-}  // namespace
-
-std::string to_json(const EndedRuntime& ended) {
-  return text_of(object_of(ended));
-}
-
-std::string to_json(const std::vector<EndedRuntime>& all) {
-  json array = json::array();
-  for (const EndedRuntime& ended : all) array.push_back(object_of(ended));
-  return text_of(array);
-}
-
-Result<EndedRuntime> ended_from_json(std::string_view text) {
-  try {
-    return ended_of(parse_bounded(text, kEventValues));
-  } catch (const std::exception& error) {
-    return fail("read", "what is kept of a runtime that has ended", reason_of(error));
-  }
-}
-
-Result<std::vector<EndedRuntime>> all_ended_from_json(std::string_view text) {
-  try {
-    std::vector<EndedRuntime> all;
-    for (const json& object : array_in(text, kListValues)) all.push_back(ended_of(object));
-    return all;
-  } catch (const std::exception& error) {
-    return fail("read", "the agent's list of runtimes that have ended", reason_of(error));
   }
 }
 

@@ -109,24 +109,6 @@ struct RuntimeEvent {
 [[nodiscard]] Result<std::vector<Runtime>> runtimes_from_json(std::string_view text);
 [[nodiscard]] Result<RuntimeEvent> event_from_json(std::string_view line);
 
-/// A runtime that has ended, whose last minutes the recorder of its agent has kept.
-struct EndedRuntime {
-  std::string id;             ///< Of the recording: letters, digits, "-", "_" and ".".
-  Runtime runtime;            ///< As it was listed last.
-  std::string ended;          ///< When it ended; UTC, RFC 3339.
-  std::string reason;         ///< How its process ended, for people; empty if that is not known.
-  bool in_order = false;      ///< Whether its exit code was 0.
-  std::uint32_t seconds = 0;  ///< How far back the recording goes.
-  std::uint64_t bytes = 0;    ///< What its files take on the disk, compressed.
-};
-
-/// An object with id, runtime, kernel_pid, ended, reason, in_order, seconds and bytes.
-[[nodiscard]] std::string to_json(const EndedRuntime& ended);
-/// An array of such objects.
-[[nodiscard]] std::string to_json(const std::vector<EndedRuntime>& all);
-[[nodiscard]] Result<EndedRuntime> ended_from_json(std::string_view text);
-[[nodiscard]] Result<std::vector<EndedRuntime>> all_ended_from_json(std::string_view text);
-
 /// {"error":"…"}: why a request was refused; with the HRESULT for the tool if there is one.
 [[nodiscard]] std::string error_json(std::string_view why, std::optional<std::uint32_t> hresult = {});
 

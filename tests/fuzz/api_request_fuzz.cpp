@@ -35,7 +35,8 @@ std::string escaped(std::string_view text) {
 /// A target that names the same as the route.
 std::string target_of(const Route& route) {
   std::string target = route.path;
-  for (const std::string_view known : {"/v1/runtimes/{id}", "/v1/connections/{token}", "/v1/crashes/{id}"}) {
+  for (const std::string_view known :
+       {"/v1/runtimes/{id}", "/v1/connections/{token}", "/v1/artifacts/{id}"}) {
     const std::size_t at = known.find('{');
     if (target.starts_with(known)) target.replace(at, known.size() - at, route.id);
   }

@@ -74,7 +74,7 @@ class CanI(Case):
 
     def test_all_commands_are_listed_with_what_allows_them_or_why_not(self):
         rows = self.rows(self.assert_ok(self.can_i(self.apis["alice"].pair, "--all")))
-        self.assertEqual(len(rows), 25)
+        self.assertEqual(len(rows), 27)
         self.assertRegex(rows["ProcessInfo"][0], r"every one +yes +observer \(grant 1\)$")
         self.assertEqual(len(rows["GenerateCoreDump3"]), 2)
         by_runtime = {line.split()[1]: line for line in rows["GenerateCoreDump3"]}
@@ -99,7 +99,7 @@ class CanI(Case):
 
     def test_scripts_get_json(self):
         rows = json.loads(self.assert_ok(self.can_i(self.apis["alice"].pair, "--json")).stdout)
-        self.assertEqual(len(rows), 2 * 25)
+        self.assertEqual(len(rows), 2 * 27)
         row, = [row for row in rows if row["command"] == "GenerateCoreDump3" and row["runtime"]["name"] == "billing"]
         self.assertEqual((row["allowed"], row["role"], row["agent"]), (True, "operator", self.agent.remote))
 

@@ -320,7 +320,7 @@ class OnACluster(Recordings, Case):
         file = pathlib.Path(self.lab.new_directory(self.lab.far, "manifest"), "recorder.json")
         objects = kubernetes.objects_of((EXAMPLES / "daemonset.yaml").read_text(encoding="utf-8"))
         pod = kubernetes.pod_of(objects, "DaemonSet")
-        pod["containers"][0]["args"] += ["--recorder", "--recorder-directory", "/kept"]
+        pod["containers"][0]["args"] += ["--recorder", "--artifacts", "/kept"]
         pod["containers"][0]["volumeMounts"].append({"name": "kept", "mountPath": "/kept"})
         pod["containers"][0]["securityContext"]["capabilities"]["add"].append("PERFMON")
         # A lab's node outlives the test, and its next one: no two have the same directory.
@@ -370,11 +370,11 @@ class OnACluster(Recordings, Case):
 
         wanted = {"growing", "throwing", "deleted", *(["killed"] if self.cluster.script else [])}
         found = wait.until(lambda: crashes() if set(crashes()) >= wanted else None, lambda: str(crashes()), 60)
-        self.assertEqual(found["growing"]["reason"], "killed by signal 9 (SIGKILL): its control group ran out of memory")
+        self.assertEqual(found["growing"]["why"], "killed by signal 9 (SIGKILL): its control group ran out of memory")
         if self.cluster.script:
-            self.assertEqual(found["killed"]["reason"], "killed by signal 9 (SIGKILL)")
+            self.assertEqual(found["killed"]["why"], "killed by signal 9 (SIGKILL)")
         # A container's first process ignores the SIGABRT with which .NET ends; what comes then is another signal.
-        self.assertRegex(found["throwing"]["reason"], "killed by signal (6|11)")
+        self.assertRegex(found["throwing"]["why"], "killed by signal (6|11)")
         self.assertIn("growing/web", self.assert_ok(ask("crashes", "localhost:19000")).stdout)
         for name, crash in found.items():
             file = os.path.join(directory, f"{name}.json")

@@ -117,7 +117,7 @@ class OfDocker(Case):
         self.engine.docker("run", "--detach", "--name", "recorder", "--user", "0", "--pid", "host", "--network", "none", "--cap-add",
                            "SYS_PTRACE", "--security-opt", "seccomp=unconfined", "--volume", "kept:/kept", "--tmpfs", "/tmp",
                            "localhost/farport:0.1.0", "serve", "--search", "proc", "--local", "/tmp/farport.sock", "--allow-local",
-                           "0=admin", "--recorder", "--recorder-directory", "/kept")
+                           "0=admin", "--recorder", "--artifacts", "/kept")
         self.addCleanup(lambda: self.engine.docker("rm", "--force", "recorder"))
         log = lambda: self.engine.docker("logs", "recorder")
         ask = lambda *words: self.farport(*words, "--via", "docker exec -i recorder farport stdio --join /tmp/farport.sock")
@@ -130,7 +130,7 @@ class OfDocker(Case):
         crashes = lambda: [each for each in json.loads(self.assert_ok(ask("crashes", "--json")).stdout)
                            if each["runtime"]["name"] == "orders"]
         crash, = wait.until(crashes, log, PATIENCE)
-        self.assertEqual(crash["reason"], "killed by signal 9 (SIGKILL)")
+        self.assertEqual(crash["why"], "killed by signal 9 (SIGKILL)")
         self.assertNotIn("missing", self.assert_ok(ask("recent", "--crash", crash["id"], "-o", file, "--force")).stderr)
         self.assertTrue(names_it())
 

@@ -256,7 +256,7 @@ class BlackBox(Recording, Case):
         cls.audit = os.path.join(cls.lab.directory, "ended.jsonl")
         configuration = os.path.join(cls.lab.new_directory(cls.lab.far, "agent"), "farport.toml")
         with open(configuration, "w", encoding="utf-8") as file:
-            file.write(f'[recorder]\nkeep = true\ndirectory = "{cls.directory}"\n[roles.lister]\ncommands = ["ProcessInfo*"]\n'
+            file.write(f'[recorder]\nkeep = true\n[artifacts]\ndirectory = "{cls.directory}"\n[roles.lister]\ncommands = ["ProcessInfo*"]\n'
                        '[roles.tracer]\ncommands = ["ProcessInfo*", "CollectTracing*", "StopTracing"]\n'
                        '[allow]\ncn = ["tools=admin", "lister=lister", "tracer=tracer"]\n')
         cls.configuration = configuration
@@ -282,7 +282,7 @@ class BlackBox(Recording, Case):
         else:
             self.application.get("/end", how=how)
         crash = self.crash()
-        self.assertEqual(crash["reason"], reason, crash)
+        self.assertEqual(crash["why"], reason, crash)
         self.assertEqual(crash["in_order"], reason == "exit code 0")
         self.assertEqual(crash["runtime"]["name"], "watched")
         done, file = self.recent("--crash", crash["id"])
@@ -381,7 +381,7 @@ class BlackBox(Recording, Case):
         self.assertIn(crash["runtime"]["host"], browser.text("summary"))
         table = self.lab.near.run(needs.farport(), "crashes", self.agent.remote, *self.lab.tools_pair.flags())
         self.assertIn(crash["id"], self.assert_ok(table).stdout)
-        last = Audit(self.audit).wait_for(audit="recent", decision="allowed")
+        last = Audit(self.audit).wait_for(audit="artifact", decision="allowed")
         self.assertIn("crash", str(last))
 
     def test_unhandled_exception(self):
@@ -412,24 +412,24 @@ class BlackBox(Recording, Case):
         crash = self.crash()
         lister = self.lab.authority.client("lister")
         self.assertEqual(self.crashes(pair=lister), [])
-        answer = Api(self.lab, lister).request(f"/v1/crashes/{crash['id']}", "-X", "POST")
+        answer = Api(self.lab, lister).request(f"/v1/artifacts/{crash['id']}", "-X", "POST")
         self.assertEqual(answer.status, 403, answer)
         for unknown in ("nothing", "..%2F..%2Fetc%2Fpasswd", "../../etc/passwd"):
-            answer = Api(self.lab).request(f"/v1/crashes/{unknown}", "-X", "POST")
+            answer = Api(self.lab).request(f"/v1/artifacts/{unknown}", "-X", "POST")
             self.assertIn(answer.status, (404, 405), answer)
         # What is no text is refused like any other.
         with contextlib.closing(http2.Client(self.lab)) as client:
-            refused = json.loads(client.answer(client.request("POST", "/v1/crashes/\xff")))
-            self.assertIn("there is no crash", refused["error"])
+            refused = json.loads(client.answer(client.request("POST", "/v1/artifacts/\xff")))
+            self.assertIn("nothing is kept as", refused["error"])
         done, _ = self.recent("--crash", "nothing")
         self.assertEqual(done.code, 1, done.described)
-        self.assertIn("farport crashes", done.stderr)
+        self.assertIn("farport artifacts", done.stderr)
         for damage in (b"", b"no recording"):
             with open(os.path.join(self.directory, crash["id"] + ".nettrace.zst"), "wb") as recording:
                 recording.write(damage)
             done, file = self.recent("--crash", crash["id"])
             self.assertEqual(done.code, 1, done.described)
-            self.assertIn("cannot read the recording", done.stderr)
+            self.assertIn("cannot read what is kept", done.stderr)
             self.assertFalse(os.path.exists(file))
 
 
@@ -437,7 +437,7 @@ class ManyMethods(Recording, Case):
     def test_all_have_names_though_their_loads_have_not_fitted(self):
         directory = self.lab.new_directory(self.lab.far, "ended")
         application = self.use(Watched(self.lab))
-        self.agent = self.use(self.lab.agent("--recorder", "--recorder-directory", directory, allow=ALLOW_TOOLS))
+        self.agent = self.use(self.lab.agent("--recorder", "--artifacts", directory, allow=ALLOW_TOOLS))
         self.agent.wait_for(application)
         names = f"/v1/runtimes/{self.agent.runtimes()[0]['id']}/recent?seconds=5"
 
@@ -468,13 +468,13 @@ class OutOfMemory(Recording, Case):
         # .NET would give up itself at three quarters of the group's limit.
         application = Watched(self.lab, group.prefix, {"DOTNET_GCHeapHardLimit": "0x100000000"})
         self.addCleanup(application.process.kill)
-        self.agent = self.use(self.lab.agent("--recorder", "--recorder-directory", directory, allow=ALLOW_TOOLS))
+        self.agent = self.use(self.lab.agent("--recorder", "--artifacts", directory, allow=ALLOW_TOOLS))
         self.agent.wait_for(application)
         wait.until(lambda: self.recent()[0].code == 0, self.agent.log, 30)
         with contextlib.suppress(ConnectionError, http.client.HTTPException):
             application.get("/hold", count=2_000_000)
-        done = wait.until(lambda: [crash for crash in self.crashes() if crash["reason"]], self.agent.log, 60)
-        self.assertEqual(done[0]["reason"], "killed by signal 9 (SIGKILL): its control group ran out of memory")
+        done = wait.until(lambda: [crash for crash in self.crashes() if crash["why"]], self.agent.log, 60)
+        self.assertEqual(done[0]["why"], "killed by signal 9 (SIGKILL): its control group ran out of memory")
 
 
 class Runtimes(Recording, Case):
@@ -483,7 +483,7 @@ class Runtimes(Recording, Case):
         application.wait_for_output("talking")
         self.addCleanup(application.kill)
         directory = self.lab.new_directory(self.lab.far, "ended")
-        self.agent = self.lab.agent("--recorder", "--recorder-directory", directory, allow=ALLOW_TOOLS)
+        self.agent = self.lab.agent("--recorder", "--artifacts", directory, allow=ALLOW_TOOLS)
         self.addCleanup(self.agent.stop)
 
         def told():

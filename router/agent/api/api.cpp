@@ -54,6 +54,7 @@ struct Api::RouteEntry {
   std::string_view path;
   Handler handler;
   bool resumable = false;  ///< The answer may outlive the session in which it was asked for.
+  bool keepable = false;   ///< With keep=true the answer becomes an artifact.
 };
 
 tl::expected<Api::RouteEntry, Refusal> Api::handler_of(const Route& route) {
@@ -66,18 +67,20 @@ tl::expected<Api::RouteEntry, Refusal> Api::handler_of(const Route& route) {
       {"GET", "/v1/metrics/runtimes", &Api::app_metrics},
       {"GET", "/v1/runtimes/{id}/process", &Api::process},
       {"POST", "/v1/runtimes/{id}/ipc", &Api::connection, true},
-      {"POST", "/v1/runtimes/{id}/dump", &Api::dump, true},
+      {"POST", "/v1/runtimes/{id}/dump", &Api::dump, true, true},
       {"GET", "/v1/runtimes/{id}/dump", &Api::dump_progress},
-      {"GET", "/v1/runtimes/{id}/trace", &Api::record},
-      {"GET", "/v1/runtimes/{id}/counters", &Api::record},
-      {"GET", "/v1/runtimes/{id}/logs", &Api::record},
-      {"GET", "/v1/runtimes/{id}/exceptions", &Api::record},
-      {"GET", "/v1/runtimes/{id}/stacks", &Api::record},
-      {"GET", "/v1/runtimes/{id}/gcdump", &Api::record},
-      {"POST", "/v1/runtimes/{id}/profile", &Api::profile, true},
-      {"POST", "/v1/runtimes/{id}/recent", &Api::recent, true},
-      {"GET", "/v1/crashes", &Api::list_ended},
-      {"POST", "/v1/crashes/{id}", &Api::recent_of_ended, true},
+      {"GET", "/v1/runtimes/{id}/trace", &Api::record, false, true},
+      {"GET", "/v1/runtimes/{id}/counters", &Api::record, false, true},
+      {"GET", "/v1/runtimes/{id}/logs", &Api::record, false, true},
+      {"GET", "/v1/runtimes/{id}/exceptions", &Api::record, false, true},
+      {"GET", "/v1/runtimes/{id}/stacks", &Api::record, false, true},
+      {"GET", "/v1/runtimes/{id}/gcdump", &Api::record, false, true},
+      {"POST", "/v1/runtimes/{id}/profile", &Api::profile, true, true},
+      {"POST", "/v1/runtimes/{id}/recent", &Api::recent, true, true},
+      {"GET", "/v1/artifacts", &Api::list_artifacts},
+      {"GET", "/v1/artifacts/{id}", &Api::find_artifact},
+      {"POST", "/v1/artifacts/{id}", &Api::get_artifact, true},
+      {"DELETE", "/v1/artifacts/{id}", &Api::remove_artifact},
       {"POST", "/v1/connections/{token}", nullptr},
       {"DELETE", "/v1/connections/{token}", &Api::forget},
   };
@@ -109,6 +112,8 @@ Task<void> Api::handle(std::unique_ptr<Http2Stream> request) {
     co_await refuse(plain, known.error());
   } else if (known->handler == nullptr) {
     co_await resume(std::move(request), std::move(route));
+  } else if (known->keepable && route.parameter("keep") == "true") {
+    co_await finish(plain, keep(plain, known->handler, std::move(route)));
   } else if (known->resumable && ResumptionTable::wanted(request->head())) {
     co_await outlive(std::move(request), known->handler, std::move(route));
   } else {
@@ -120,6 +125,17 @@ Task<void> Api::handle(std::unique_ptr<Http2Stream> request) {
 Task<void> Api::finish(Response& response, Handled handled) {
   std::optional<Refusal> refused = co_await handled;
   if (refused) co_await refuse(response, std::move(*refused));
+}
+
+Handled Api::keep(Response& response, Handler handler, Route route) {
+  auto runtime = parts_.runtimes.find(route, session_.caller);
+  if (!runtime) co_return runtime.error();
+  ArtifactRequests::Handle handle = [this, handler, route](Response& to) {
+    return (this->*handler)(to, route);
+  };
+  auto refused = co_await parts_.artifacts.keep(response, route, session_.caller, std::move(*runtime),
+                                                std::move(handle), shared_from_this());
+  co_return refused;
 }
 
 Task<void> Api::outlive(std::unique_ptr<Http2Stream> request, Handler handler, Route route) {
@@ -289,20 +305,36 @@ Handled Api::take_recent(Response& response, Route route) {
   return parts_.recent.take(response, std::move(route), session_.caller, std::move(runtime));
 }
 
-Handled Api::list_ended(Response& response, Route route) {
-  return in_place(response, std::move(route), &Api::list_ended_now);
+Handled Api::list_artifacts(Response& response, Route route) {
+  return in_place(response, std::move(route), &Api::list_artifacts_now);
 }
 
-Handled Api::list_ended_now(Response& response, Route) {
-  return parts_.recent.list_ended(response, session_.caller);
+Handled Api::list_artifacts_now(Response& response, Route) {
+  return parts_.artifacts.list(response, session_.caller);
 }
 
-Handled Api::recent_of_ended(Response& response, Route route) {
-  return in_place(response, std::move(route), &Api::take_recent_of_ended);
+Handled Api::find_artifact(Response& response, Route route) {
+  return in_place(response, std::move(route), &Api::find_artifact_now);
 }
 
-Handled Api::take_recent_of_ended(Response& response, Route route) {
-  return parts_.recent.take_ended(response, std::move(route), session_.caller);
+Handled Api::find_artifact_now(Response& response, Route route) {
+  return parts_.artifacts.find(response, std::move(route), session_.caller);
+}
+
+Handled Api::get_artifact(Response& response, Route route) {
+  return in_place(response, std::move(route), &Api::get_artifact_now);
+}
+
+Handled Api::get_artifact_now(Response& response, Route route) {
+  return parts_.artifacts.take(response, std::move(route), session_.caller, parts_.recent);
+}
+
+Handled Api::remove_artifact(Response& response, Route route) {
+  return in_place(response, std::move(route), &Api::remove_artifact_now);
+}
+
+Handled Api::remove_artifact_now(Response& response, Route route) {
+  return parts_.artifacts.remove(response, std::move(route), session_.caller);
 }
 
 Handled Api::dump_progress(Response& response, Route route) {

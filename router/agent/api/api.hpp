@@ -9,15 +9,15 @@
 
 #include "base/error.hpp"
 #include "profile/form.hpp"
+#include "router/agent/api/artifact_requests.hpp"
 #include "router/agent/api/caller_session.hpp"
+#include "router/agent/api/recent_requests.hpp"
 #include "router/agent/connections/diagnostic_connection.hpp"
 #include "router/agent/connections/resumption_table.hpp"
 #include "router/agent/doctor/doctor.hpp"
 #include "router/agent/dumps/dump.hpp"
 #include "router/agent/gate/audit.hpp"
 #include "router/agent/metrics/metrics.hpp"
-#include "router/agent/recorder/ended_runtimes.hpp"
-#include "router/agent/recorder/recent_blocks.hpp"
 #include "router/agent/recordings/recording_requests.hpp"
 #include "router/agent/runtimes/halt_watch.hpp"
 #include "router/agent/sampler/runtime_sampling.hpp"
@@ -126,57 +126,6 @@ class ProfileRequests {
   Places places_;                 ///< For profiles under way.
 };
 
-/// The API's requests for what the recorder has kept, of runtimes that run and of those that have ended.
-class RecentRequests {
- public:
-  using Clock = RecentBlocks::Clock;
-  /// What a runtime has reported since then, with samples or without; nothing if nothing is kept.
-  using FilesOf =
-      std::function<transport::Task<std::optional<RecentFiles>>(const Runtime&, Clock::time_point, bool)>;
-  /// The next bytes of a recording; nothing after its end.
-  using NextPiece = std::function<transport::Task<Result<std::vector<std::byte>>>()>;
-  /// What to send.
-  struct Sources {
-    NextPiece events;
-    NextPiece samples{};
-    std::vector<NextPiece> names{};
-  };
-
-  /// `files_of` is null if there is no recorder, and `ended` if it keeps nothing of runtimes that have ended.
-  RecentRequests(transport::Loop& loop, FilesOf files_of, std::shared_ptr<const EndedRuntimes> ended,
-                 Readers readers, Log log, Audit& audit);
-
-  /// POST /v1/runtimes/{id}/recent. `runtime` is the one that the route names, or why there is none.
-  Handled take(Response& response, Route route, const Caller& caller,
-               tl::expected<RuntimePtr, Refusal> runtime);
-  /// GET /v1/crashes: the runtimes that have ended, as far as the caller might record them.
-  Handled list_ended(Response& response, const Caller& caller);
-  /// POST /v1/crashes/{id}
-  Handled take_ended(Response& response, Route route, const Caller& caller);
-
- private:
-  Handled send(Response& response, Route route, RuntimePtr runtime, AuditEntry& entry);
-  using MakeSources = std::function<Sources()>;
-  /// Sends the recording with all that there is, or else without samples, or else alone. Each way begins with
-  /// sources of its own.
-  transport::Task<void> send_recordings(Response& response, MakeSources make, std::string seconds,
-                                        AuditEntry& entry);
-  /// Sets `begun` once the answer has begun. Errors: no reader, or one that fails. All references must
-  /// outlive the task.
-  transport::Task<Result<void>> send_joined(Response& response, Sources sources, const std::string& seconds,
-                                            AuditEntry& entry, bool& begun);
-  Handled send_ended(Response& response, EndedRuntime ended, AuditEntry& entry);
-  transport::Task<tl::expected<EndedRuntime, Refusal>> find_ended(std::string id);
-
-  transport::Loop& loop_;
-  Log log_;
-  FilesOf files_of_;
-  std::shared_ptr<const EndedRuntimes> ended_;
-  Readers readers_;
-  Audit& audit_;
-  Places places_;  ///< For answers under way. Each holds what it sends.
-};
-
 /// What GET /v1/doctor examines.
 enum class Examine : std::uint8_t {
   all,     ///< The search, and each runtime.
@@ -190,6 +139,7 @@ struct ApiParts {
   RecordingRequests recordings;
   ProfileRequests profiles;
   RecentRequests recent;
+  ArtifactRequests artifacts;
   DiagnosticConnections& connections;
   ResumptionTable& resumption;
   RefusalLog& refusals;
@@ -238,15 +188,21 @@ class Api : public std::enable_shared_from_this<Api> {
   Handled take_recording(Response& response, Route route);
   Handled take_dump(Response& response, Route route);
   Handled dump_progress(Response& response, Route route);
-  Handled list_ended(Response& response, Route route);
-  Handled list_ended_now(Response& response, Route route);
-  Handled recent_of_ended(Response& response, Route route);
-  Handled take_recent_of_ended(Response& response, Route route);
+  Handled list_artifacts(Response& response, Route route);
+  Handled list_artifacts_now(Response& response, Route route);
+  Handled find_artifact(Response& response, Route route);
+  Handled find_artifact_now(Response& response, Route route);
+  Handled get_artifact(Response& response, Route route);
+  Handled get_artifact_now(Response& response, Route route);
+  Handled remove_artifact(Response& response, Route route);
+  Handled remove_artifact_now(Response& response, Route route);
   Handled profile(Response& response, Route route);
   Handled take_profile(Response& response, Route route);
   Handled recent(Response& response, Route route);
   Handled take_recent(Response& response, Route route);
   Handled forget(Response& response, Route route);
+  /// Has the answer become an artifact.
+  Handled keep(Response& response, Handler handler, Route route);
   /// Answers a request with a resumable response, which may outlive its session.
   transport::Task<void> outlive(std::unique_ptr<transport::Http2Stream> request, Handler handler,
                                 Route route);

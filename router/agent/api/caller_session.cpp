@@ -70,7 +70,7 @@ namespace {
 
 constexpr std::string_view kRuntime = "/v1/runtimes/";
 constexpr std::string_view kConnection = "/v1/connections/";
-constexpr std::string_view kCrash = "/v1/crashes/";
+constexpr std::string_view kArtifact = "/v1/artifacts/";
 
 /// Percent-decoding (RFC 3986 section 2.1). An invalid escape stays as it is.
 std::string decoded(std::string_view text) {
@@ -106,9 +106,9 @@ Route parse_route(std::string_view method, std::string_view target) {
     route.path = std::string(kConnection) + "{token}";
     return route;
   }
-  if (path.starts_with(kCrash)) {
-    route.id = path.substr(kCrash.size());
-    route.path = std::string(kCrash) + "{id}";
+  if (path.starts_with(kArtifact)) {
+    route.id = path.substr(kArtifact.size());
+    route.path = std::string(kArtifact) + "{id}";
     return route;
   }
   if (!path.starts_with(kRuntime)) {

@@ -32,7 +32,7 @@ transport::Task<void> send_text(Response& response, transport::Share& share, tra
 struct Route {
   std::string method;
   std::string path;  ///< Without the query, and with {id} or {token} as a placeholder.
-  std::string id;    ///< The runtime's or the crash's id, or the connection's token.
+  std::string id;    ///< The runtime's or the artifact's id, or the connection's token.
   std::map<std::string, std::string, std::less<>> query;
 
   /// The value of a query parameter, or an empty string if it is missing.

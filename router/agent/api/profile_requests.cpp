@@ -64,10 +64,6 @@ std::size_t profiles_at_once() {
   return std::clamp<std::size_t>(memory_for_helpers() / kMinMemory, 1, kMaxProfiles);
 }
 
-Refusal no_profile(int status, std::string why) {
-  return {status, http_status::hresult_of(Cause::http(status)), std::move(why)};
-}
-
 /// A function of its own: GCC 12 destroys the elements of an initializer list twice in a coroutine.
 void send_head(Response& response, const std::string& content_type) {
   response.send_head(http_status::kOk, {{"content-type", content_type}}, true);
@@ -93,7 +89,7 @@ tl::expected<std::uint32_t, Refusal> count_in(const Route& route, std::string_vi
   const auto value = number_in<std::uint32_t>(text);
   if (value && *value >= 1 && *value <= most) return *value;
   return tl::unexpected(
-      no_profile(http_status::kBadRequest, fmt::format("{} must be a number from 1 to {}", name, most)));
+      not_sent(http_status::kBadRequest, fmt::format("{} must be a number from 1 to {}", name, most)));
 }
 
 tl::expected<SamplingRequest, Refusal> sampling_of(const Route& route) {
@@ -101,7 +97,7 @@ tl::expected<SamplingRequest, Refusal> sampling_of(const Route& route) {
   ASSIGN_OR_RETURN(const auto seconds, count_in(route, "duration", kSeconds, kMaxSeconds));
   const std::string event = route.parameter("event");
   if (!event.empty() && event != "cpu" && event != "wall")
-    return tl::unexpected(no_profile(http_status::kBadRequest, "event must be cpu or wall"));
+    return tl::unexpected(not_sent(http_status::kBadRequest, "event must be cpu or wall"));
   SamplingRequest request;
   request.event = event == "wall" ? SamplingEvent::wall : SamplingEvent::cpu;
   request.frequency = frequency;
@@ -176,7 +172,7 @@ tl::expected<Places::Place, Refusal> ProfileRequests::take_place(const Caller& c
                                                                  std::uint32_t seconds) {
   auto place = places_.take(caller);
   if (place) return std::move(*place);
-  Refusal many = no_profile(http_status::kTooManyRequests, place.error());
+  Refusal many = not_sent(http_status::kTooManyRequests, place.error());
   many.retry_after = static_cast<int>(seconds);
   return tl::unexpected(std::move(many));
 }
@@ -187,7 +183,7 @@ Handled ProfileRequests::sample(Response& response, Route route, RuntimePtr runt
   sampling->kernel = may_profile_kernel(entry.caller, *runtime);
   const std::string format = route.parameter("format");
   const auto file = profile_file(format);
-  if (!file) co_return no_profile(http_status::kBadRequest, file.error().message());
+  if (!file) co_return not_sent(http_status::kBadRequest, file.error().message());
   entry.arguments = arguments_of(*sampling, format);
   auto place = take_place(entry.caller, sampling->seconds);
   if (!place) co_return place.error();
@@ -214,7 +210,7 @@ Task<tl::expected<std::unique_ptr<RuntimeSampling>, Refusal>> ProfileRequests::b
   wanted.memory = memory_of_each_;
   const auto refused = [](const Error& why) {
     const int status = why.cause == ENOTSUP ? http_status::kNotImplemented : http_status::kBadGateway;
-    return tl::unexpected(no_profile(status, why.message()));
+    return tl::unexpected(not_sent(status, why.message()));
   };
   auto sampling = RuntimeSampling::ask(loop_, registry_, sampler_.get(), runtime, wanted);
   if (!sampling) co_return refused(sampling.error());
@@ -275,7 +271,7 @@ Handled ProfileRequests::send_file(Response& response, SamplingRequest wanted, F
     co_return std::nullopt;
   }
   if (!begun && answered.error().cause != tool_is_gone().cause)
-    co_return no_profile(http_status::kBadGateway, answered.error().message());
+    co_return not_sent(http_status::kBadGateway, answered.error().message());
   entry.outcome = {Outcome::Kind::broken_off, answered.error().message()};
   co_return std::nullopt;
 }

@@ -1,3 +1,5 @@
+#include "router/agent/api/recent_requests.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -11,14 +13,10 @@
 
 #include "base/log.hpp"
 #include "base/text.hpp"
-#include "router/agent/api/api.hpp"
 #include "router/agent/gate/gate.hpp"
-#include "router/agent/recorder/compressed_file.hpp"
 #include "router/readers/answers.hpp"
 #include "router/readers/reading.hpp"
 #include "router/wire/http_status.hpp"
-#include "router/wire/json_members.hpp"
-#include "transport/offload.hpp"
 #include "transport/race.hpp"
 
 namespace farport::router {
@@ -26,7 +24,6 @@ namespace {
 
 using transport::IoStatus;
 using transport::Task;
-using NextPiece = RecentRequests::NextPiece;
 
 /// How many answers there are at once: their callers may be slow.
 constexpr std::size_t kMaxAnswers = 4;
@@ -36,30 +33,10 @@ constexpr std::uint32_t kJoinSeconds = 60;
 constexpr std::uint32_t kUsualSeconds = 120;
 constexpr std::uint32_t kMaxRecentSeconds = 24 * 60 * 60;
 
-Refusal not_sent(int status, std::string why) {
-  return {status, http_status::hresult_of(Cause::http(status)), std::move(why)};
-}
-
 Refusal busy(std::string why) {
   Refusal refusal = not_sent(http_status::kTooManyRequests, std::move(why));
   refusal.retry_after = kUntilRoom;
   return refusal;
-}
-
-Refusal keeps_none() {
-  return not_sent(
-      http_status::kNotFound,
-      "this agent keeps nothing of runtimes that have ended: start it with farport serve --recorder "
-      "--recorder-directory DIR");
-}
-
-/// The same whether there is none or the caller may not know of it.
-Refusal no_crash(const std::string& id) {
-  return not_sent(http_status::kNotFound, "there is no crash " + id + "; GET /v1/crashes lists them");
-}
-
-std::string crash_argument(const std::string& id, bool with_samples) {
-  return text_of(json{{"crash", id}, {"samples", with_samples}});
 }
 
 /// A function of its own: GCC 12 destroys the elements of an initializer list twice in a coroutine.
@@ -79,22 +56,6 @@ void begin_recording(Response& response, const std::string& seconds, const char*
                      true);
 }
 
-/// Sends a recording to its end, and counts its bytes in `sent`.
-Task<Result<void>> send_all(NextPiece next, transport::Stream& caller, std::uint64_t& sent) {
-  for (;;) {
-    CO_ASSIGN_OR_RETURN(const auto piece, co_await next());
-    IoStatus written = IoStatus::ok;
-    if (piece.empty()) {
-      written = co_await caller.finish();
-    } else {
-      written = co_await caller.write(piece);
-    }
-    if (written != IoStatus::ok) co_return tl::unexpected(caller.error());
-    if (piece.empty()) co_return Result<void>();
-    sent += piece.size();
-  }
-}
-
 template <typename File>
 Task<Result<std::vector<std::byte>>> next_of(std::shared_ptr<File> file) {
   co_return file->next();
@@ -103,26 +64,6 @@ Task<Result<std::vector<std::byte>>> next_of(std::shared_ptr<File> file) {
 template <typename File>
 NextPiece pieces_of(File file) {
   return [file = std::make_shared<File>(std::move(file))] { return next_of(file); };
-}
-
-/// A disk may be slow, so it is read on another thread. `read` must own what it uses.
-template <typename Made>
-Task<Made> from_disk(transport::Loop& loop, std::function<Made()> read) {
-  const auto made = std::make_shared<std::optional<Made>>();
-  transport::Offload reading(loop, [made, read = std::move(read)] { made->emplace(read()); });
-  co_await reading.done();
-  co_return std::move(**made);
-}
-
-/// Reads the file, from its beginning, on another thread.
-NextPiece pieces_of(transport::Loop& loop, std::shared_ptr<const UniqueFd> file) {
-  // One file is read after the other, so each gets its reader when its turn comes.
-  const auto reader = std::make_shared<std::optional<CompressedFileReader>>();
-  const std::function<Result<std::vector<std::byte>>()> read = [reader, file = std::move(file)] {
-    if (!*reader) reader->emplace(file);
-    return (*reader)->next();
-  };
-  return [&loop, read] { return from_disk(loop, read); };
 }
 
 /// Passes a recording to a reader, if there is one. Returns whether the reader takes more.
@@ -158,23 +99,13 @@ Task<void> feed_parts(Reading& reading, std::vector<NextPiece> parts) {
   co_await reading.finish();
 }
 
-/// What comes of sending; told in the audit.
-void note_outcome(const Result<void>& sent, Response& response, AuditEntry& entry) {
-  entry.outcome = {};
-  if (sent) return;
-  entry.outcome = {Outcome::Kind::broken_off, sent.error().message()};
-  response.stream().abort(sent.error());
-}
-
 }  // namespace
 
-RecentRequests::RecentRequests(transport::Loop& loop, FilesOf files_of,
-                               std::shared_ptr<const EndedRuntimes> ended, Readers readers, Log log,
+RecentRequests::RecentRequests(transport::Loop& loop, FilesOf files_of, Readers readers, Log log,
                                Audit& audit)
     : loop_(loop),
       log_(std::move(log)),
       files_of_(std::move(files_of)),
-      ended_(std::move(ended)),
       readers_(std::move(readers)),
       audit_(audit),
       places_(kMaxAnswers, "sends", "recording") {}
@@ -273,63 +204,18 @@ Task<void> RecentRequests::send_recordings(Response& response, MakeSources make,
   note_outcome(sent, response, entry);
 }
 
-Handled RecentRequests::list_ended(Response& response, const Caller& caller) {
-  if (ended_ == nullptr) co_return keeps_none();
-  std::function<std::vector<EndedRuntime>()> list = [directory = ended_] { return directory->all(); };
-  auto all = co_await from_disk(loop_, std::move(list));
-  std::erase_if(
-      all, [&caller](const EndedRuntime& each) { return !authorize_recent(caller, each.runtime).allowed; });
-  co_await response.send(http_status::kOk, kJson, to_json(all));
-  co_return std::nullopt;
-}
-
-Task<tl::expected<EndedRuntime, Refusal>> RecentRequests::find_ended(std::string id) {
-  std::function<Result<EndedRuntime>()> find = [directory = ended_, id] { return directory->find(id); };
-  auto found = co_await from_disk(loop_, std::move(find));
-  if (found) co_return std::move(*found);
-  co_return tl::unexpected(no_crash(id));
-}
-
-Handled RecentRequests::take_ended(Response& response, Route route, const Caller& caller) {
-  if (ended_ == nullptr) co_return keeps_none();
-  auto ended = co_await find_ended(route.id);
-  // One that the caller may not see looks like one that does not exist.
-  if (ended && !caller.sees(ended->runtime)) ended = tl::unexpected(no_crash(route.id));
-  AuditEntry entry{"recent", caller};
-  entry.command = "recent";
-  entry.arguments = crash_argument(route.id, false);
-  const AuditOnExit audited(audit_, entry, AuditOnExit::Clock::now());
-  const tl::expected<RuntimePtr, Refusal> runtime =
-      ended.map([](const EndedRuntime& each) { return std::make_shared<const Runtime>(each.runtime); });
-  std::optional<Refusal> refused = decide(entry, runtime, authorize_recent);
-  if (!refused) refused = co_await send_ended(response, std::move(*ended), entry);
-  if (refused) entry.outcome = {entry.allowed ? Outcome::Kind::failed : Outcome::Kind::refused, refused->why};
-  co_return refused;
-}
-
-Handled RecentRequests::send_ended(Response& response, EndedRuntime ended, AuditEntry& entry) {
+Handled RecentRequests::send_crash(Response& response, Artifacts::Opened opened, const Artifact& crash,
+                                   AuditEntry& entry) {
   const auto place = places_.take(entry.caller);
   if (!place) co_return busy(place.error());
-  const bool with_samples = authorize_profile(entry.caller, ended.runtime).allowed;
-  entry.arguments = crash_argument(ended.id, with_samples);
-  std::function<Result<EndedRuntimes::Opened>()> open = [directory = ended_,
-                                                         id = ended.id]() -> Result<EndedRuntimes::Opened> {
-    ASSIGN_OR_RETURN(auto files, directory->open(id));
-    // Once the answer has begun, nobody is told what is wrong with the file.
-    const auto first = CompressedFileReader(files.events).next();
-    if (!first) return tl::unexpected(first.error());
-    return files;
-  };
-  auto opened = co_await from_disk(loop_, std::move(open));
-  if (!opened && opened.error().cause == ENOENT) co_return no_crash(ended.id);
-  if (!opened) co_return not_sent(http_status::kGone, opened.error().message());
-  MakeSources make = [this, files = std::move(*opened), with_samples] {
-    Sources sources{pieces_of(loop_, files.events)};
-    if (files.samples && with_samples) sources.samples = pieces_of(loop_, files.samples);
-    for (const auto& names : files.names) sources.names.push_back(pieces_of(loop_, names));
+  const bool with_samples = authorize_profile(entry.caller, crash.runtime).allowed;
+  MakeSources make = [this, files = std::move(opened), with_samples] {
+    Sources sources{pieces_of_file(loop_, files.events)};
+    if (files.samples && with_samples) sources.samples = pieces_of_file(loop_, files.samples);
+    for (const auto& names : files.names) sources.names.push_back(pieces_of_file(loop_, names));
     return sources;
   };
-  co_await send_recordings(response, std::move(make), std::to_string(ended.seconds), entry);
+  co_await send_recordings(response, std::move(make), std::to_string(crash.seconds), entry);
   co_return std::nullopt;
 }
 

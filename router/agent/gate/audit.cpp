@@ -171,15 +171,18 @@ std::string to_string(const Outcome& outcome) {
   return outcome.why;
 }
 
-std::optional<Refusal> decide(AuditEntry& entry, const tl::expected<RuntimePtr, Refusal>& runtime,
-                              Decision (*authorize)(const Caller&, const Runtime&)) {
-  if (!runtime) return runtime.error();
-  entry.runtime = *runtime;
-  Decision decision = authorize(entry.caller, **runtime);
+std::optional<Refusal> note_decision(AuditEntry& entry, Decision decision) {
   entry.allowed = decision.allowed;
   entry.rule = std::move(decision.rule);
   entry.role = std::move(decision.role);
   return decision.allowed ? std::nullopt : std::optional(std::move(decision.refusal));
+}
+
+std::optional<Refusal> decide(AuditEntry& entry, const tl::expected<RuntimePtr, Refusal>& runtime,
+                              Decision (*authorize)(const Caller&, const Runtime&)) {
+  if (!runtime) return runtime.error();
+  entry.runtime = *runtime;
+  return note_decision(entry, authorize(entry.caller, **runtime));
 }
 
 std::string line_of(const AuditEntry& entry) {

@@ -31,8 +31,8 @@ struct Outcome {
 
 /// One event of the audit. Fields that don't apply stay empty.
 struct AuditEntry {
-  std::string_view
-      event;  ///< "command", "dump", "profile", "recent", "handshake", "session", "limit", "refusals".
+  std::string_view event;  ///< "command", "dump", "profile", "recent", "artifact", "handshake", "session",
+                           ///< "limit", "refusals".
   const Caller& caller;
   RuntimePtr runtime{};
   std::string command{};    ///< The protocol's name of it.
@@ -46,6 +46,8 @@ struct AuditEntry {
   std::chrono::milliseconds took{0};
 };
 
+/// Notes a decision about a request of the API in the entry. Returns the refusal; empty if it is allowed.
+[[nodiscard]] std::optional<Refusal> note_decision(AuditEntry& entry, Decision decision);
 /// Decides about a request of the API, and notes the decision in the entry. `runtime` is the one that the
 /// request is about, or why there is none. Returns the refusal; empty if the request is allowed.
 [[nodiscard]] std::optional<Refusal> decide(AuditEntry& entry,

@@ -1,15 +1,39 @@
 #include "router/agent/gate/gate.hpp"
 
+#include <span>
+
 #include "auth/rules.hpp"
 #include "ipc/event_pipe.hpp"
 #include "ipc/message.hpp"
 #include "ipc/payload.hpp"
+#include "router/wire/content_digest.hpp"
 #include "router/wire/http_status.hpp"
 
 namespace farport::router {
 
 bool Caller::sees(const Runtime& runtime) const {
   return access && access->sees(traits_of(runtime));
+}
+
+std::string identity_key(const Caller& caller) {
+  if (!caller.identity) return {};
+  const auth::Identity& identity = *caller.identity;
+  if (identity.local) return "local " + std::to_string(*identity.local);
+  // Names contain no control characters, so one name per line is unambiguous.
+  std::string key = identity.common_name.empty() ? "" : "cn " + identity.common_name;
+  for (const std::string& unit : identity.organizational_units) key += "\nou " + unit;
+  for (const std::string& uri : identity.uris) key += "\nuri " + uri;
+  for (const std::string& dns : identity.dns) key += "\ndns " + dns;
+  for (const std::string& ip : identity.ips) key += "\nip " + ip;
+  return key.empty() ? "serial " + identity.serial : key;
+}
+
+std::string owner_of(const Caller& caller) {
+  const std::string key = identity_key(caller);
+  if (key.empty()) return {};
+  ContentDigest digest;
+  digest.add(std::as_bytes(std::span(key)));
+  return digest.end();
 }
 
 std::string describe(const Caller& caller) {
@@ -90,8 +114,33 @@ Decision authorize_dump(const Caller& caller, const Runtime& runtime) {
   return decision_of(caller.access->may(ipc::name_of(ipc::kGenerateCoreDump3), traits_of(runtime)));
 }
 
+std::vector<std::string> permissions_for_recent() {
+  return {std::string(ipc::name_of(ipc::kCollectTracing2))};
+}
+
 Decision authorize_recent(const Caller& caller, const Runtime& runtime) {
   return decision_of(caller.access->may(ipc::name_of(ipc::kCollectTracing2), traits_of(runtime)));
+}
+
+Decision authorize_artifact(const Caller& caller, const Artifact& artifact) {
+  Decision decision = refuse(http_status::kForbidden, ipc::hresult::kAccessDenied, "nobody may have it");
+  for (const std::string& each : artifact.permissions) {
+    decision = decision_of(caller.access->may(each, traits_of(artifact.runtime)));
+    if (!decision.allowed) break;
+  }
+  return decision;
+}
+
+Decision authorize_keeping(const Caller& caller, const Runtime& runtime) {
+  return decision_of(caller.access->may(auth::kKeepArtifacts, traits_of(runtime)));
+}
+
+Decision authorize_removal(const Caller& caller, const Artifact& artifact) {
+  const auth::RuntimeTraits traits = traits_of(artifact.runtime);
+  const bool is_theirs = !artifact.owner.empty() && artifact.owner == owner_of(caller);
+  const auth::GrantMatch own = caller.access->may(auth::kKeepArtifacts, traits);
+  if (is_theirs && own.allowed) return decision_of(own);
+  return decision_of(caller.access->may(auth::kRemoveArtifacts, traits));
 }
 
 Decision authorize_profile(const Caller& caller, const Runtime& runtime) {

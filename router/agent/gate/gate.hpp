@@ -3,10 +3,12 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "auth/policy.hpp"
 #include "base/log.hpp"
 #include "router/stream/first_message.hpp"
+#include "router/wire/artifact.hpp"
 #include "router/wire/http_status.hpp"
 #include "router/wire/runtime.hpp"
 
@@ -21,6 +23,12 @@ struct Caller {
   /// Whether some grant covers this runtime. The agent hides all other runtimes from this caller.
   [[nodiscard]] bool sees(const Runtime& runtime) const;
 };
+
+/// The key under which sessions share limits: the names in their certificates. Empty for all callers without
+/// TLS.
+[[nodiscard]] std::string identity_key(const Caller& caller);
+/// The same as a digest, to be written down: by it an artifact is theirs. Empty without an identity.
+[[nodiscard]] std::string owner_of(const Caller& caller);
 
 /// For example "CN=alice from 10.0.0.3:51000".
 [[nodiscard]] std::string describe(const Caller& caller);
@@ -65,6 +73,17 @@ struct Decision {
 
 /// Decides about what the recorder has kept of a runtime: it is as secret as a recording of now.
 [[nodiscard]] Decision authorize_recent(const Caller& caller, const Runtime& runtime);
+
+/// What authorize_recent() asks for.
+[[nodiscard]] std::vector<std::string> permissions_for_recent();
+
+/// Decides about something that was taken of a runtime and kept: whoever gets it needs all permissions that
+/// taking it takes.
+[[nodiscard]] Decision authorize_artifact(const Caller& caller, const Artifact& artifact);
+/// Decides about having the agent keep what is taken of a runtime.
+[[nodiscard]] Decision authorize_keeping(const Caller& caller, const Runtime& runtime);
+/// Decides about removing something that is kept. Who had the agent keep it may do so, too.
+[[nodiscard]] Decision authorize_removal(const Caller& caller, const Artifact& artifact);
 
 /// Decides about a profile, for which the agent has the kernel sample the runtime's threads.
 [[nodiscard]] Decision authorize_profile(const Caller& caller, const Runtime& runtime);

@@ -117,19 +117,6 @@ tl::expected<Limits::Connection, LimitExceeded> Limits::Session::begin_connectio
                     CountedSlot(connections_)};
 }
 
-std::string identity_key(const Caller& caller) {
-  if (!caller.identity) return {};
-  const auth::Identity& identity = *caller.identity;
-  if (identity.local) return "local " + std::to_string(*identity.local);
-  // Names contain no control characters, so one name per line is unambiguous.
-  std::string key = identity.common_name.empty() ? "" : "cn " + identity.common_name;
-  for (const std::string& unit : identity.organizational_units) key += "\nou " + unit;
-  for (const std::string& uri : identity.uris) key += "\nuri " + uri;
-  for (const std::string& dns : identity.dns) key += "\ndns " + dns;
-  for (const std::string& ip : identity.ips) key += "\nip " + ip;
-  return key.empty() ? "serial " + identity.serial : key;
-}
-
 Refusal refusal_of(const LimitExceeded& exceeded) {
   const bool everybodys = exceeded.limit == &limit_of(&LimitSettings::sessions);
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(exceeded.wait).count();

@@ -154,10 +154,6 @@ class Limits::Session {
   std::shared_ptr<std::size_t> connections_ = std::make_shared<std::size_t>(0);
 };
 
-/// The key under which sessions share limits: the names in their certificates. Empty for all callers without
-/// TLS.
-[[nodiscard]] std::string identity_key(const Caller& caller);
-
 /// What to tell the caller: status 429 if its own share is used up, 503 if the agent's is.
 [[nodiscard]] Refusal refusal_of(const LimitExceeded& exceeded);
 

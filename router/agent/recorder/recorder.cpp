@@ -69,6 +69,19 @@ std::size_t samplings_in(std::uint64_t total) {
   return std::min(total / 2 / kSamplingBytes, kMaxSamplings);
 }
 
+template <typename File>
+CrashPart part_of(CrashPart::Kind kind, File file) {
+  const std::uint64_t held = file.held();
+  return {kind, [file = std::make_shared<File>(std::move(file))] { return file->next(); }, held};
+}
+
+std::vector<CrashPart> parts_of(RecentFiles files) {
+  std::vector<CrashPart> parts{part_of(CrashPart::Kind::events, std::move(files.events))};
+  if (!files.samples.empty()) parts.push_back(part_of(CrashPart::Kind::samples, std::move(files.samples)));
+  for (RecentFile& each : files.names) parts.push_back(part_of(CrashPart::Kind::names, std::move(each)));
+  return parts;
+}
+
 WatchedProcess watch_process(const Registry& registry, const std::string& runtime_id) {
   const DiagnosticPort* const port = registry.port(runtime_id);
   return port == nullptr ? WatchedProcess(0, 0) : WatchedProcess(port->process().pid, port->process_start());
@@ -261,12 +274,12 @@ Task<void> RuntimeRecorder::end() {
 }
 
 Recorder::Recorder(transport::Loop& loop, Registry& registry, Log log, RecorderSettings settings,
-                   std::shared_ptr<const EndedRuntimes> ended, std::shared_ptr<const SamplerProcess> sampler)
+                   std::shared_ptr<const Artifacts> artifacts, std::shared_ptr<const SamplerProcess> sampler)
     : loop_(loop),
       log_(std::move(log)),
-      settings_(std::move(settings)),
+      settings_(settings),
       total_(std::max(memory_for_helpers(), kMinRuntimeBytes)),
-      ended_(std::move(ended)),
+      artifacts_(std::move(artifacts)),
       writing_(loop, 1),
       shared_(loop, std::move(sampler), samplings_in(total_)),
       keeping_(loop),
@@ -276,10 +289,10 @@ Recorder::Recorder(transport::Loop& loop, Registry& registry, Log log, RecorderS
             using Names = RuntimeRecorder::Names;
             return std::make_unique<RuntimeRecorder>(
                 loop, registry, log_, shared_, [this] { return limit(); },
-                ended_ == nullptr ? Names::ask_later : Names::keep, runtime);
+                artifacts_ == nullptr ? Names::ask_later : Names::keep, runtime);
           },
           [this](std::unique_ptr<RuntimeRecorder> recorder) {
-            if (ended_ != nullptr) keeping_.spawn(keep_ended(std::move(recorder)));
+            if (artifacts_ != nullptr) keeping_.spawn(keep_ended(std::move(recorder)));
           }) {
   if (settings_.samples && samplings_in(total_) == 0)
     log_->info("the recorder keeps no samples of the processor: that takes a memory limit of {} MiB",
@@ -307,23 +320,26 @@ Task<void> Recorder::keep_ended(std::unique_ptr<RuntimeRecorder> recorder) {
   const auto keeping = std::make_shared<Keeping>();
   keeping->files = recorder->files(Clock::time_point::min());
   if (!keeping->files) co_return;
-  EndedRuntime& about = keeping->about;
-  about.runtime = recorder->runtime();
-  about.ended = utc_text(now);
+  Artifact& crash = keeping->crash;
+  crash.kind = kCrash;
+  crash.ending = ".nettrace";
+  crash.permissions = {std::string(ipc::name_of(ipc::kCollectTracing2))};
+  crash.runtime = recorder->runtime();
+  crash.time = utc_text(now);
   if (const auto end = process.end()) {
     ran_out = ran_out || recorder->group_ran_out();
-    about.reason = end->text() + (end->by_kill() && ran_out ? ": its control group ran out of memory" : "");
-    about.in_order = end->in_order();
+    crash.why = end->text() + (end->by_kill() && ran_out ? ": its control group ran out of memory" : "");
+    crash.in_order = end->in_order();
   }
   const auto reaches = std::chrono::ceil<std::chrono::seconds>(ended - keeping->files->events.begun());
-  about.seconds = static_cast<std::uint32_t>(std::max<std::int64_t>(reaches.count(), 0));
+  crash.seconds = static_cast<std::uint32_t>(std::max<std::int64_t>(reaches.count(), 0));
   const std::size_t bytes = recorder->size();
   recorder.reset();
   const Result<void> kept = co_await write_ended(keeping, bytes);
   ++(kept ? ended_kept_ : ended_lost_);
   if (kept) {
-    log_->info("kept the last {} s of {}, {}: {}", about.seconds, name,
-               about.reason.empty() ? "which has ended" : about.reason, about.id);
+    log_->info("kept the last {} s of {}, {}: {}", crash.seconds, name,
+               crash.why.empty() ? "which has ended" : crash.why, crash.id);
   } else {
     log_->error("what was recorded of {}, which has ended, is lost: {}", name, kept.error().message());
   }
@@ -332,20 +348,19 @@ Task<void> Recorder::keep_ended(std::unique_ptr<RuntimeRecorder> recorder) {
 Task<Result<void>> Recorder::write_ended(std::shared_ptr<Keeping> keeping, std::size_t bytes) {
   // As much as all runtimes had: they may all have ended at once.
   if (unwritten_bytes_ + bytes > total_)
-    co_return fail("keep the recording in", settings_.directory, "too many have ended at once",
+    co_return fail("keep", "what was recorded", "too many runtimes have ended at once",
                    "use a faster disk, or give the agent more memory");
   unwritten_bytes_ += bytes;
   // One at a time: each looks for room first.
   const auto turn = co_await writing_.take();
-  std::function<void()> work = [directory = ended_, keeping] {
-    keeping->kept = directory->keep(keeping->about, *keeping->files, keeping->removed);
+  std::function<void()> work = [directory = artifacts_, keeping] {
+    keeping->kept = directory->keep(keeping->crash, parts_of(*keeping->files), keeping->removed);
   };
   const Result<void> ran = co_await transport::run_detached(loop_, std::move(work), kWriteLimit);
   unwritten_bytes_ -= bytes;
   // The work may still be using it if it did not end in time.
   if (!ran) co_return ran;
-  if (keeping->removed > 0)
-    log_->warn("removed older recordings of runtimes that have ended, to make room: {}", keeping->removed);
+  if (keeping->removed > 0) log_->warn("removed older artifacts to make room: {}", keeping->removed);
   co_return keeping->kept;
 }
 

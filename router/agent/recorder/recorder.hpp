@@ -11,7 +11,7 @@
 #include <string>
 
 #include "base/log.hpp"
-#include "router/agent/recorder/ended_runtimes.hpp"
+#include "router/agent/artifacts/artifacts.hpp"
 #include "router/agent/recorder/process_end.hpp"
 #include "router/agent/recorder/recent_files.hpp"
 #include "router/agent/recorder/recorded_samples.hpp"
@@ -27,8 +27,6 @@ namespace farport::router {
 struct RecorderSettings {
   bool samples = true;                                   ///< Whether processors are sampled, too.
   std::uint64_t runtime_bytes = std::uint64_t{8} << 20;  ///< The memory for one runtime at most.
-  std::string directory{};  ///< Where recordings of runtimes that have ended are kept; empty: nowhere.
-  std::uint64_t directory_bytes = std::uint64_t{256} << 20;  ///< Of these recordings, at most.
 };
 
 /// Records one runtime for as long as it is listed.
@@ -131,10 +129,10 @@ class Recorder {
  public:
   using Clock = RecentBlocks::Clock;
 
-  /// `ended` may be null: nothing is kept of runtimes that have ended then.
+  /// `artifacts` may be null: nothing is kept of runtimes that have ended then.
   /// `sampler` may be null: processors are not sampled then.
   Recorder(transport::Loop& loop, Registry& registry, Log log, RecorderSettings settings,
-           std::shared_ptr<const EndedRuntimes> ended, std::shared_ptr<const SamplerProcess> sampler);
+           std::shared_ptr<const Artifacts> artifacts, std::shared_ptr<const SamplerProcess> sampler);
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
@@ -152,7 +150,7 @@ class Recorder {
   [[nodiscard]] std::size_t limit() const;
   /// What is kept of a runtime that has ended, on its way to the directory.
   struct Keeping {
-    EndedRuntime about;
+    Artifact crash;
     std::optional<RecentFiles> files;
     std::size_t removed = 0;  ///< Older ones that had to go.
     Result<void> kept;
@@ -166,7 +164,7 @@ class Recorder {
   Log log_;
   RecorderSettings settings_;
   std::uint64_t total_;                         ///< For all runtimes, in bytes.
-  std::shared_ptr<const EndedRuntimes> ended_;  ///< Null if they are not kept.
+  std::shared_ptr<const Artifacts> artifacts_;  ///< Null if they are not kept.
   transport::Semaphore writing_;                ///< For one at a time to write into the directory.
   std::size_t unwritten_bytes_ = 0;             ///< The memory of what waits for it, at most total_.
   std::uint64_t ended_kept_ = 0;

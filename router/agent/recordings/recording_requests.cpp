@@ -22,6 +22,7 @@ using ReadKind = ReadingRequest::Kind;
 constexpr transport::Milliseconds kUsualDuration{30'000};
 constexpr double kMaxSeconds = 7.0 * 24 * 60 * 60;
 constexpr std::uint32_t kTraceBufferMb = 256;
+constexpr const char* kBytes = "application/octet-stream";
 constexpr const char* kJsonLines = "application/x-ndjson";
 
 /// Splits at commas, and leaves out empty parts.
@@ -55,7 +56,7 @@ Result<WantedRecording> trace_of(const Parameters& parameters, const Runtime& /*
   ASSIGN_OR_RETURN(const auto rundown, truth_of("rundown", parameters("rundown")));
   ASSIGN_OR_RETURN(auto recording,
                    recording_of({parameters("profile")}, {parameters("providers")}, rundown, kTraceBufferMb));
-  return WantedRecording{std::move(recording), kUsualDuration, std::nullopt, "application/octet-stream"};
+  return WantedRecording{std::move(recording), kUsualDuration, std::nullopt, kBytes};
 }
 
 Result<WantedRecording> counters_of(const Parameters& parameters, const Runtime& runtime) {
@@ -86,9 +87,14 @@ Result<WantedRecording> stacks_of(const Parameters& /*parameters*/, const Runtim
   return WantedRecording{wanted_samples(), kStacksTime, ReadingRequest{{ReadKind::stacks}}, kJson};
 }
 
-Result<WantedRecording> gcdump_of(const Parameters& /*parameters*/, const Runtime& runtime) {
+Result<WantedRecording> gcdump_of(const Parameters& parameters, const Runtime& runtime) {
+  const std::string format = parameters("format");
+  if (!format.empty() && format != "gcdump" && format != "json")
+    return fail("take the parameter", "format", "it is neither gcdump nor json");
+  const bool objects = format == "gcdump";
   return WantedRecording{wanted_heap(runtime.version), kUsualDuration,
-                         ReadingRequest{{ReadKind::heap}, runtime.name}, kJson};
+                         ReadingRequest{{objects ? ReadKind::objects : ReadKind::heap}, runtime.name},
+                         objects ? kBytes : kJson};
 }
 
 struct RecordingKind {

@@ -6,7 +6,7 @@ using namespace farport;
 using namespace farport::router;
 
 TEST_CASE("a heap that is not told to its end is no heap", "[recordings]") {
-  HeapTypes types("orders");
+  HeapDocument types("orders", events::HeapWalk::Keep::types);
   CHECK_FALSE(types.has_enough());
   const auto end = types.take_end();
   REQUIRE_FALSE(end);

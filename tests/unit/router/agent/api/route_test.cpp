@@ -5,11 +5,11 @@
 using farport::router::parse_route;
 using farport::router::Route;
 
-TEST_CASE("the id of a crash is a part of the path", "[api]") {
-  const Route route = parse_route("POST", "/v1/crashes/20261127T101112Z-orders-1-1a2b3c4d");
-  CHECK(route.path == "/v1/crashes/{id}");
+TEST_CASE("the id of an artifact is a part of the path", "[api]") {
+  const Route route = parse_route("POST", "/v1/artifacts/20261127T101112Z-orders-1-1a2b3c4d");
+  CHECK(route.path == "/v1/artifacts/{id}");
   CHECK(route.id == "20261127T101112Z-orders-1-1a2b3c4d");
-  CHECK(parse_route("GET", "/v1/crashes").path == "/v1/crashes");
+  CHECK(parse_route("GET", "/v1/artifacts").path == "/v1/artifacts");
 }
 
 TEST_CASE("a path without a runtime stands as it is", "[router]") {

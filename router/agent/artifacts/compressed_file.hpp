@@ -24,6 +24,8 @@ class CompressedFile {
   [[nodiscard]] Result<void> append(std::span<const std::byte> bytes) {
     return write(bytes, ZstdCompressor::Then::more);
   }
+  /// Writes all that was appended, so that it can be read if nothing more comes.
+  [[nodiscard]] Result<void> flush() { return write({}, ZstdCompressor::Then::flush); }
   /// Ends the file's contents.
   [[nodiscard]] Result<void> end() { return write({}, ZstdCompressor::Then::end); }
 
@@ -38,7 +40,13 @@ class CompressedFile {
 /// Reads one from its beginning.
 class CompressedFileReader {
  public:
-  explicit CompressedFileReader(std::shared_ptr<const UniqueFd> file);
+  /// What a file is that stops in the middle.
+  enum class CutOff : std::uint8_t {
+    error,
+    end,  ///< All that can be read of it was read.
+  };
+
+  explicit CompressedFileReader(std::shared_ptr<const UniqueFd> file, CutOff cut_off = CutOff::error);
 
   /// The next bytes; nothing after the end. Waits for the disk. Errors: the system's, or it is no such file,
   /// or a damaged one.
@@ -46,6 +54,7 @@ class CompressedFileReader {
 
  private:
   std::shared_ptr<const UniqueFd> file_;
+  CutOff cut_off_;
   std::uint64_t offset_ = 0;
   std::vector<std::byte> input_;
   std::span<const std::byte> unread_;  ///< The rest of input_.

@@ -1,0 +1,61 @@
+// The API's requests about what the agent keeps: GET, POST and DELETE /v1/artifacts
+// (docs/developers/wire.md).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "router/agent/api/caller_session.hpp"
+#include "router/agent/api/kept_response.hpp"
+#include "router/agent/api/recent_requests.hpp"
+#include "router/agent/artifacts/artifacts.hpp"
+#include "router/agent/gate/audit.hpp"
+#include "router/wire/artifact.hpp"
+#include "transport/loop.hpp"
+
+namespace farport::router {
+
+class ArtifactRequests {
+ public:
+  /// `artifacts` is null if the agent keeps nothing.
+  ArtifactRequests(transport::Loop& loop, Log log, std::shared_ptr<const Artifacts> artifacts, Audit& audit)
+      : loop_(loop),
+        artifacts_(artifacts),
+        audit_(audit),
+        kept_(loop, std::move(log), std::move(artifacts)) {}
+
+  /// GET /v1/artifacts: those that the caller may have.
+  Handled list(Response& response, const Caller& caller);
+  /// GET /v1/artifacts/{id}: what is said of one.
+  Handled find(Response& response, Route route, const Caller& caller);
+  /// POST /v1/artifacts/{id}: its content, from `offset` on. `recent` makes that of a crash.
+  Handled take(Response& response, Route route, const Caller& caller, RecentRequests& recent);
+  /// DELETE /v1/artifacts/{id}
+  Handled remove(Response& response, Route route, const Caller& caller);
+
+  /// Makes the answer to a request into another response, and handles it.
+  using Handle = std::function<Handled(Response& response)>;
+  /// Any request that takes something of a runtime, with keep=true: answers with the artifact that its answer
+  /// goes into, once that has begun, or soon. `owner` keeps alive what `handle` uses.
+  Handled keep(Response& response, const Route& route, const Caller& caller, RuntimePtr runtime,
+               Handle handle, std::shared_ptr<void> owner);
+  /// Breaks off what is being kept.
+  void end_keeping() { kept_.clear(); }
+
+ private:
+  /// One of a runtime that the caller sees.
+  transport::Task<tl::expected<Artifact, Refusal>> find_seen(std::string id, const Caller& caller);
+  Handled begin_keeping(Response& response, Artifact wanted, Handle handle, std::shared_ptr<void> owner,
+                        AuditEntry& entry);
+  Handled remove_now(const Artifact& artifact);
+  Handled send(Response& response, Route route, Artifact artifact, AuditEntry& entry, RecentRequests& recent);
+
+  transport::Loop& loop_;
+  std::shared_ptr<const Artifacts> artifacts_;
+  Audit& audit_;
+  KeptAnswers kept_;
+};
+
+}  // namespace farport::router

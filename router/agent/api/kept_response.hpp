@@ -1,0 +1,131 @@
+// KeptResponse: an answer that goes into an artifact, so that nobody need wait for it.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "nettrace/framing.hpp"
+#include "router/agent/artifacts/artifact_file.hpp"
+#include "router/agent/artifacts/artifacts.hpp"
+#include "router/agent/connections/response.hpp"
+#include "router/agent/gate/limits.hpp"
+#include "router/wire/artifact.hpp"
+#include "transport/event.hpp"
+#include "transport/stream.hpp"
+#include "transport/task_set.hpp"
+
+namespace farport::router {
+
+/// A stream whose bytes become an artifact's content. Nothing can be read from it. It seems to be gone when
+/// the artifact is dropped.
+class ArtifactStream final : public transport::Stream {
+ public:
+  ArtifactStream(transport::Loop& loop, std::unique_ptr<ArtifactFile> file);
+  ~ArtifactStream() override { cancel_write(); }
+
+  transport::Io try_read(std::span<std::byte> into) override;
+  void when_readable(transport::Wake*) override {}
+  bool begin_write(transport::WriteOperation& operation) override;
+  void cancel_write() override { operation_ = nullptr; }
+  void when_gone(transport::Wake* wake) override { gone_ = wake; }
+  void abort(Error why) override;
+  [[nodiscard]] const Error& error() const override { return *failure_; }
+
+  /// Ends the artifact: it is whole if all was written, and else cut, for this reason if nothing else is
+  /// known. Errors: the system's.
+  transport::Task<Result<void>> end(std::string why_cut);
+  /// Shows that it is still being taken.
+  transport::Task<void> touch();
+  /// Removes the artifact, and breaks off what is being taken for it.
+  void drop();
+  /// How many older artifacts had to go for it since this was called last.
+  [[nodiscard]] std::size_t take_removed();
+
+ private:
+  /// What a thread works on. It may outlive the stream.
+  struct Work {
+    explicit Work(std::unique_ptr<ArtifactFile> to) : file(std::move(to)) {}
+    std::unique_ptr<ArtifactFile> file;
+    std::vector<std::byte> bytes{};
+    std::size_t removed = 0;
+    Result<void> done{};
+  };
+  transport::Task<void> write();
+  void complete(transport::IoStatus status);
+
+  std::shared_ptr<Work> work_;
+  nettrace::EndWatch end_;  ///< Of a content that is a nettrace stream.
+  transport::WriteOperation* operation_ = nullptr;
+  transport::Wake* gone_ = nullptr;
+  std::optional<Error> failure_;
+  bool finished_ = false;  ///< All was written.
+  transport::TaskSet writing_;
+};
+
+class KeptResponse final : public Response {
+ public:
+  KeptResponse(transport::Loop& loop, transport::MessageHead request, std::unique_ptr<ArtifactFile> file);
+
+  [[nodiscard]] const transport::MessageHead& request() const override { return request_; }
+  [[nodiscard]] transport::Stream& stream() override { return stream_; }
+  void send_head(int status, transport::HeaderFields fields, bool body) override;
+
+  [[nodiscard]] const Artifact& artifact() const { return artifact_; }
+  /// Passes once it is known whether something is taken: at once if it was refused.
+  [[nodiscard]] transport::Event::Wait decided() { return decided_.wait(); }
+  /// Nothing is taken. If the caller has been told otherwise, the artifact says why, and else it is dropped.
+  void refuse(Refusal refusal);
+  /// The caller has been told that it is taken.
+  void set_told() { told_ = true; }
+  [[nodiscard]] const std::optional<Refusal>& refused() const { return refused_; }
+  [[nodiscard]] ArtifactStream& content() { return stream_; }
+
+ private:
+  transport::MessageHead request_;
+  Artifact artifact_;
+  ArtifactStream stream_;
+  transport::Event decided_;
+  std::optional<Refusal> refused_;
+  bool told_ = false;
+};
+
+/// All answers that are being kept.
+class KeptAnswers {
+ public:
+  /// `artifacts` is null if the agent keeps nothing.
+  KeptAnswers(transport::Loop& loop, Log log, std::shared_ptr<const Artifacts> artifacts);
+
+  /// Begins one. Refused if the agent keeps nothing, or there is no room.
+  transport::Task<tl::expected<std::shared_ptr<KeptResponse>, Refusal>> begin(transport::MessageHead request,
+                                                                              Artifact artifact);
+  /// Runs what handles the request, and ends the artifact after it. `owner` keeps alive what that uses.
+  /// Refused if too many are under way.
+  [[nodiscard]] std::optional<Refusal> run(std::shared_ptr<KeptResponse> response,
+                                           transport::Task<std::optional<Refusal>> handled,
+                                           std::shared_ptr<void> owner, const Caller& caller);
+  /// Breaks one off and removes it. Returns whether it was under way here.
+  bool drop(const std::string& id);
+  void clear() { tasks_.clear(); }
+
+ private:
+  transport::Task<void> keep(std::shared_ptr<KeptResponse> response,
+                             transport::Task<std::optional<Refusal>> handled, std::shared_ptr<void> owner,
+                             Places::Place place);
+  transport::Task<void> touch(KeptResponse& response);
+  void tell(KeptResponse& response, const Result<void>& ended);
+
+  transport::Loop& loop_;
+  Log log_;
+  std::shared_ptr<const Artifacts> artifacts_;
+  Places places_;
+  std::map<std::string, KeptResponse*, std::less<>> under_way_;  ///< By their ids.
+  transport::TaskSet tasks_;
+};
+
+}  // namespace farport::router

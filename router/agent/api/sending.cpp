@@ -1,0 +1,50 @@
+#include "router/agent/api/sending.hpp"
+
+namespace farport::router {
+
+using transport::IoStatus;
+using transport::Task;
+
+Refusal not_sent(int status, std::string why) {
+  return {status, http_status::hresult_of(Cause::http(status)), std::move(why)};
+}
+
+Refusal keeps_nothing() {
+  return not_sent(http_status::kNotFound,
+                  "this agent keeps nothing: start it with farport serve --artifacts DIR");
+}
+
+NextPiece pieces_of_file(transport::Loop& loop, std::shared_ptr<const UniqueFd> file,
+                         CompressedFileReader::CutOff cut_off) {
+  // One file is read after the other, so each gets its reader when its turn comes.
+  const auto reader = std::make_shared<std::optional<CompressedFileReader>>();
+  const std::function<Result<std::vector<std::byte>>()> read = [reader, file = std::move(file), cut_off] {
+    if (!*reader) reader->emplace(file, cut_off);
+    return (*reader)->next();
+  };
+  return [&loop, read] { return from_disk(loop, read); };
+}
+
+Task<Result<void>> send_all(NextPiece next, transport::Stream& caller, std::uint64_t& sent) {
+  for (;;) {
+    CO_ASSIGN_OR_RETURN(const auto piece, co_await next());
+    IoStatus written = IoStatus::ok;
+    if (piece.empty()) {
+      written = co_await caller.finish();
+    } else {
+      written = co_await caller.write(piece);
+    }
+    if (written != IoStatus::ok) co_return tl::unexpected(caller.error());
+    if (piece.empty()) co_return Result<void>();
+    sent += piece.size();
+  }
+}
+
+void note_outcome(const Result<void>& sent, Response& response, AuditEntry& entry) {
+  entry.outcome = {};
+  if (sent) return;
+  entry.outcome = {Outcome::Kind::broken_off, sent.error().message()};
+  response.stream().abort(sent.error());
+}
+
+}  // namespace farport::router

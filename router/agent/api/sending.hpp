@@ -1,0 +1,53 @@
+// Sending what is kept, in memory or on the disk, as the answer to a request.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/unique_fd.hpp"
+#include "router/agent/artifacts/compressed_file.hpp"
+#include "router/agent/connections/response.hpp"
+#include "router/agent/gate/audit.hpp"
+#include "router/wire/http_status.hpp"
+#include "transport/offload.hpp"
+#include "transport/stream.hpp"
+#include "transport/task.hpp"
+
+namespace farport::router {
+
+/// The refusal of a request with this HTTP status.
+[[nodiscard]] Refusal not_sent(int status, std::string why);
+
+/// The refusal of an agent without a directory for what it keeps.
+[[nodiscard]] Refusal keeps_nothing();
+
+/// Runs `read` on another thread, since a disk may be slow. It must own what it uses.
+template <typename Made>
+transport::Task<Made> from_disk(transport::Loop& loop, std::function<Made()> read) {
+  const auto made = std::make_shared<std::optional<Made>>();
+  transport::Offload reading(loop, [made, read = std::move(read)] { made->emplace(read()); });
+  co_await reading.done();
+  co_return std::move(**made);
+}
+
+/// The next bytes of what is sent; nothing after the end.
+using NextPiece = std::function<transport::Task<Result<std::vector<std::byte>>>()>;
+
+/// Reads a compressed file, from its beginning, on another thread.
+[[nodiscard]] NextPiece pieces_of_file(
+    transport::Loop& loop, std::shared_ptr<const UniqueFd> file,
+    CompressedFileReader::CutOff cut_off = CompressedFileReader::CutOff::error);
+
+/// Sends all pieces to a caller, and then the end, and counts their bytes in `sent`.
+transport::Task<Result<void>> send_all(NextPiece next, transport::Stream& caller, std::uint64_t& sent);
+
+/// Notes what has come of sending, for the audit. If it failed, the answer is broken off.
+void note_outcome(const Result<void>& sent, Response& response, AuditEntry& entry);
+
+}  // namespace farport::router

@@ -1,0 +1,60 @@
+// ArtifactFile: the content of an artifact while it is being taken.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/error.hpp"
+#include "base/output_file.hpp"
+#include "router/agent/artifacts/artifacts.hpp"
+#include "router/agent/artifacts/compressed_file.hpp"
+#include "router/wire/artifact.hpp"
+#include "router/wire/content_digest.hpp"
+
+namespace farport::router {
+
+/// All functions may wait for the disk, and may be called on any thread, one at a time.
+class ArtifactFile {
+ public:
+  /// Begins one in the directory, and sets its id and state. Errors: as for Artifacts::make_room(), or the
+  /// system's.
+  [[nodiscard]] static Result<std::unique_ptr<ArtifactFile>> create(
+      std::shared_ptr<const Artifacts> directory, Artifact artifact, std::size_t& removed);
+  ArtifactFile(std::shared_ptr<const Artifacts> directory, Artifact artifact,
+               std::unique_ptr<OutputFile> file);
+  ArtifactFile(const ArtifactFile&) = delete;
+  ArtifactFile& operator=(const ArtifactFile&) = delete;
+  /// What was not ended is kept as cut.
+  ~ArtifactFile();
+
+  /// Appends to the content, and makes room in the directory as it grows. `removed` counts what goes for it.
+  /// Errors: there is no room, or the system's. They last.
+  [[nodiscard]] Result<void> append(std::span<const std::byte> bytes, std::size_t& removed);
+  /// Shows that it is still being taken, though nothing comes. Call this every few minutes.
+  void touch();
+  /// Keeps what there is. `why` is not empty if it is cut. Errors: the system's, then it is listed as cut.
+  [[nodiscard]] Result<void> end(std::string why = {});
+
+  /// Removes it.
+  void drop();
+
+  [[nodiscard]] const Artifact& artifact() const { return artifact_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::shared_ptr<const Artifacts> directory_;
+  Artifact artifact_;
+  std::unique_ptr<OutputFile> file_;
+  CompressedFile compressed_;
+  ContentDigest digest_;
+  std::uint64_t room_ = 0;  ///< How large the file may become before more room is made.
+  Clock::time_point flushed_;
+  bool ended_ = false;
+};
+
+}  // namespace farport::router

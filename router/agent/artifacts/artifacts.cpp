@@ -1,0 +1,343 @@
+#include "router/agent/artifacts/artifacts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <ctime>
+#include <map>
+#include <memory>
+#include <span>
+#include <tuple>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/files.hpp"
+#include "base/output_file.hpp"
+#include "base/text.hpp"
+#include "router/agent/artifacts/compressed_file.hpp"
+
+namespace farport::router {
+namespace {
+
+constexpr std::string_view kAbout = ".json";
+/// What takes its place as a whole.
+constexpr std::string_view kNextAbout = ".json.next";
+constexpr std::string_view kContent = ".content.zst";
+constexpr std::string_view kEvents = ".nettrace.zst";
+constexpr std::string_view kSamples = ".samples.zst";
+constexpr std::array<std::string_view, 2> kNames{".names-1.nettrace.zst", ".names-2.nettrace.zst"};
+/// Those of names are before that of events, which they end with, too. An id has none of them at its end.
+constexpr std::array kEndings{kAbout, kNextAbout, kContent, kSamples, kNames[0], kNames[1], kEvents};
+constexpr std::size_t kMaxAbout = std::size_t{64} << 10;
+constexpr std::size_t kMaxNameInId = 40;
+/// What a process says of itself is cut to these sizes, in bytes: a list of all must not become too long.
+constexpr std::size_t kMaxText = 256;
+constexpr std::size_t kMaxCommandLine = 1024;
+/// What is older than this and not whole is not being written any more.
+constexpr std::chrono::minutes kLeftBehind{10};
+/// For the description, and what the file system needs for all files.
+constexpr std::uint64_t kAround = std::uint64_t{16} << 10;
+constexpr const char* kAgentEnded = "the agent ended while it was taken";
+/// For files that have hardly any contents.
+constexpr std::uint64_t kLeastRoom = 4096;
+
+/// "20261127T101112Z-orders-4711-1a2b3c4d"
+std::string new_id(const Artifact& artifact) {
+  std::string time = artifact.time;
+  std::erase_if(time, [](char each) { return each == '-' || each == ':'; });
+  std::string name = artifact.runtime.name.substr(0, kMaxNameInId);
+  std::ranges::replace_if(
+      name, [](char each) { return !is_artifact_id(std::string("x") + each); }, '_');
+  return fmt::format("{}-{}-{}-{}", time, name, artifact.runtime.pid, random_token().substr(0, 8));
+}
+
+/// Cuts all that the process has said of itself.
+void cut_texts(Runtime& runtime) {
+  for (std::string* text : {&runtime.name, &runtime.os, &runtime.architecture, &runtime.version,
+                            &runtime.host, &runtime.container.name, &runtime.container.pod})
+    text->resize(shortened(*text, kMaxText).size());
+  runtime.command_line.resize(shortened(runtime.command_line, kMaxCommandLine).size());
+}
+
+/// Begins a file, which is removed again unless it is kept.
+Result<std::unique_ptr<OutputFile>> create_file(const std::string& path) {
+  return OutputFile::create("what is kept", path, OutputFile::Existing::refuse,
+                            OutputFile::Named::from_start);
+}
+
+/// Writes a whole one, and takes its size from `room`.
+Result<std::unique_ptr<OutputFile>> write_file(const std::string& path, const CrashPart& part,
+                                               std::uint64_t& room) {
+  ASSIGN_OR_RETURN(auto to, create_file(path));
+  CompressedFile compressed(*to);
+  for (bool is_over = false; !is_over;) {
+    const std::vector<std::byte> piece = part.next();
+    is_over = piece.empty();
+    RETURN_IF_ERROR(is_over ? compressed.end() : compressed.append(piece));
+    if (to->size() > room) return fail("keep the crash in", path, "it takes far more there than in memory");
+  }
+  room -= to->size();
+  return to;
+}
+
+/// Null if it can't be opened.
+std::shared_ptr<const UniqueFd> open_file(const std::string& path) {
+  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  return file ? std::make_shared<const UniqueFd>(std::move(file)) : nullptr;
+}
+
+Error unknown(const std::string& id) {
+  return {"find", id, "nothing is kept under this id", "farport artifacts lists what is", Cause(ENOENT)};
+}
+
+/// The endings of a crash's files, in the order of its parts.
+Result<std::vector<std::string_view>> endings_of(const std::vector<CrashPart>& parts) {
+  std::vector<std::string_view> endings;
+  std::size_t names = 0;
+  for (const CrashPart& each : parts) {
+    switch (each.kind) {
+      case CrashPart::Kind::events:
+        endings.push_back(kEvents);
+        break;
+      case CrashPart::Kind::samples:
+        endings.push_back(kSamples);
+        break;
+      case CrashPart::Kind::names:
+        if (names == kNames.size()) return fail("keep", "a crash", "it has too many parts");
+        endings.push_back(kNames.at(names++));
+        break;
+    }
+  }
+  return endings;
+}
+
+}  // namespace
+
+std::string Artifacts::path_of(const std::string& id, std::string_view ending) const {
+  return fmt::format("{}/{}{}", directory_, id, ending);
+}
+
+Result<void> Artifacts::check() const {
+  constexpr const char* kUse = "use the directory for artifacts";
+  struct stat found {};
+  if (::stat(directory_.c_str(), &found) != 0) return fail_errno(kUse, directory_, errno);
+  if (!S_ISDIR(found.st_mode)) return fail_errno(kUse, directory_, ENOTDIR);
+  const bool ours = found.st_uid == ::geteuid() && (found.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  if (!ours)
+    return fail(kUse, directory_, "others could write there",
+                "let it belong to the agent's user, with mode 0700");
+  if (::access(directory_.c_str(), W_OK) != 0) return fail_errno(kUse, directory_, errno);
+  return {};
+}
+
+Result<void> Artifacts::describe(const Artifact& artifact) const {
+  // What a killed agent has left.
+  const std::string next = path_of(artifact.id, kNextAbout);
+  ::unlink(next.c_str());
+  ASSIGN_OR_RETURN(auto about, create_file(next));
+  const std::string text = to_json(artifact);
+  RETURN_IF_ERROR(about->append(std::as_bytes(std::span(text))));
+  RETURN_IF_ERROR(about->keep());
+  if (::rename(next.c_str(), path_of(artifact.id, kAbout).c_str()) != 0)
+    return fail_errno("describe", artifact.id, errno);
+  return {};
+}
+
+Result<void> Artifacts::write(Artifact& crash, const std::vector<CrashPart>& parts,
+                              std::uint64_t room) const {
+  ASSIGN_OR_RETURN(const auto endings, endings_of(parts));
+  std::vector<std::unique_ptr<OutputFile>> written;
+  for (std::size_t at = 0; at < parts.size(); ++at) {
+    ASSIGN_OR_RETURN(auto file, write_file(path_of(crash.id, endings[at]), parts[at], room));
+    written.push_back(std::move(file));
+  }
+  crash.bytes = 0;
+  for (const auto& each : written) crash.bytes += each->size();
+  for (const auto& each : written) {
+    RETURN_IF_ERROR(each->keep());
+  }
+  auto described = describe(crash);
+  if (!described) std::ignore = remove_files(crash.id);
+  return described;
+}
+
+Result<void> Artifacts::keep(Artifact& crash, const std::vector<CrashPart>& parts,
+                             std::size_t& removed) const {
+  cut_texts(crash.runtime);
+  crash.id = new_id(crash);
+  // Compressed as a whole, it is mostly smaller than it is in memory. What repeats itself far apart, as that
+  // of a hostile runtime may, is larger.
+  std::uint64_t room = kLeastRoom;
+  for (const CrashPart& each : parts) room += each.held + each.held / 4;
+  const Kept::Rank last = crash.in_order ? Kept::Rank::in_order : Kept::Rank::newest_crash;
+  RETURN_IF_ERROR(make_room(room + kAround, last, removed));
+  return write(crash, parts, room);
+}
+
+Result<std::unique_ptr<OutputFile>> Artifacts::create(Artifact& artifact, std::size_t& removed) const {
+  cut_texts(artifact.runtime);
+  artifact.id = new_id(artifact);
+  artifact.state = Artifact::State::under_way;
+  RETURN_IF_ERROR(make_room(kAround, removed));
+  ASSIGN_OR_RETURN(auto file, create_file(path_of(artifact.id, kContent)));
+  RETURN_IF_ERROR(describe(artifact));
+  return file;
+}
+
+std::vector<Artifacts::Kept> Artifacts::contents() const {
+  std::map<std::string, Kept> by_id;
+  const std::time_t left_behind = std::time(nullptr) - std::chrono::seconds(kLeftBehind).count();
+  for (const std::string& name : entries_of(directory_)) {
+    const auto* const ending =
+        std::ranges::find_if(kEndings, [&name](std::string_view each) { return name.ends_with(each); });
+    if (ending == kEndings.end()) continue;
+    struct stat found {};
+    if (::lstat((directory_ + "/" + name).c_str(), &found) != 0) continue;
+    const std::string id = name.substr(0, name.size() - ending->size());
+    const auto [kept, is_new] = by_id.try_emplace(id, Kept{id, 0, Kept::Rank::leftover});
+    kept->second.bytes += static_cast<std::uint64_t>(found.st_size);
+    if (found.st_mtime > left_behind) kept->second.rank = Kept::Rank::fresh;
+  }
+  std::vector<Kept> all;
+  Kept* newest_crash = nullptr;
+  all.reserve(by_id.size());
+  for (auto& [id, kept] : by_id) {
+    all.push_back(std::move(kept));
+    const auto artifact = find(id);
+    if (!artifact || artifact->state == Artifact::State::under_way) continue;
+    const bool is_crash = artifact->kind == kCrash;
+    all.back().rank = is_crash && artifact->in_order ? Kept::Rank::in_order : Kept::Rank::ordinary;
+    if (is_crash && !artifact->in_order) newest_crash = &all.back();
+  }
+  if (newest_crash != nullptr) newest_crash->rank = Kept::Rank::newest_crash;
+  // Those of a rank stay in the order of their ids, which is that of time.
+  std::ranges::stable_sort(all, {}, &Kept::rank);
+  return all;
+}
+
+Result<void> Artifacts::make_room(std::uint64_t bytes, std::size_t& removed) const {
+  return make_room(bytes, Kept::Rank::ordinary, removed);
+}
+
+Result<void> Artifacts::make_room(std::uint64_t bytes, Kept::Rank last, std::size_t& removed) const {
+  const std::vector<Kept> all = contents();
+  struct statvfs disk {};
+  if (::statvfs(directory_.c_str(), &disk) != 0) return fail_errno("write to", directory_, errno);
+  std::uint64_t free = std::uint64_t{disk.f_bavail} * disk.f_frsize;
+  std::uint64_t total = bytes;
+  for (const Kept& each : all) total += each.bytes;
+
+  std::size_t going = 0;
+  const auto has_room = [&] {
+    return free >= bytes && total <= limits_.bytes && all.size() - going < kMaxArtifacts;
+  };
+  for (; !has_room() && going < all.size() && all[going].rank <= last; ++going) {
+    free += all[going].bytes;
+    total -= all[going].bytes;
+  }
+  // A crash that is larger than all may be is kept alone.
+  const bool alone = last == Kept::Rank::newest_crash && going == all.size() && free >= bytes;
+  if (!has_room() && !alone)
+    return fail("keep it in", directory_, "there is no room",
+                "make room on the disk, or raise artifacts.size");
+  for (const Kept& each : std::span(all).first(going)) {
+    if (remove_files(each.id)) ++removed;
+  }
+  return {};
+}
+
+/// Returns whether there was anything but a description.
+bool Artifacts::remove_files(const std::string& id) const {
+  bool any = false;
+  // A description without contents is worse than the reverse.
+  for (const std::string_view ending : kEndings) {
+    const bool removed = ::unlink(path_of(id, ending).c_str()) == 0;
+    any = any || (removed && ending != kAbout && ending != kNextAbout);
+  }
+  return any;
+}
+
+std::size_t Artifacts::remove_old() const {
+  if (limits_.age.count() == 0) return 0;
+  const std::string oldest = utc_text(std::chrono::system_clock::now() - limits_.age);
+  std::size_t removed = 0;
+  for (const Kept& each : contents()) {
+    const auto artifact = find(each.id);
+    const bool is_old = artifact && artifact->time < oldest;
+    if (is_old && each.rank < Kept::Rank::newest_crash && remove_files(each.id)) ++removed;
+  }
+  return removed;
+}
+
+Result<void> Artifacts::begin_use() {
+  RETURN_IF_ERROR(check());
+  in_use_ = UniqueFd(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // Where the file system has no such locks, what is under way counts as cut some minutes later.
+  const bool alone = in_use_ && ::flock(in_use_.get(), LOCK_EX | LOCK_NB) == 0;
+  for (Artifact& each : alone ? all() : std::vector<Artifact>()) {
+    if (each.state != Artifact::State::under_way) continue;
+    each.state = Artifact::State::cut;
+    each.why = kAgentEnded;
+    std::ignore = describe(each);
+  }
+  if (in_use_) std::ignore = ::flock(in_use_.get(), LOCK_SH | LOCK_NB);
+  return {};
+}
+
+std::vector<Artifact> Artifacts::all() const {
+  std::vector<std::string> names = entries_of(directory_);
+  std::ranges::sort(names);
+  std::vector<Artifact> all;
+  for (const std::string& name : names) {
+    if (!name.ends_with(kAbout)) continue;
+    auto artifact = find(name.substr(0, name.size() - kAbout.size()));
+    if (artifact) all.push_back(std::move(*artifact));
+  }
+  return all;
+}
+
+Result<Artifact> Artifacts::find(const std::string& id) const {
+  if (!is_artifact_id(id)) return tl::unexpected(unknown(id));
+  const auto text = read_regular_file("what is kept", path_of(id, kAbout), kMaxAbout);
+  if (!text) return tl::unexpected(unknown(id));
+  ASSIGN_OR_RETURN(auto artifact, artifact_from_json(*text));
+  // Whatever the file says, this is its name.
+  artifact.id = id;
+  if (artifact.state == Artifact::State::under_way) note_progress(artifact);
+  return artifact;
+}
+
+/// What the content's file says of an artifact that is under way.
+void Artifacts::note_progress(Artifact& artifact) const {
+  struct stat found {};
+  if (::lstat(path_of(artifact.id, kContent).c_str(), &found) == 0)
+    artifact.bytes = static_cast<std::uint64_t>(found.st_size);
+  if (found.st_mtime > std::time(nullptr) - std::chrono::seconds(kLeftBehind).count()) return;
+  artifact.state = Artifact::State::cut;
+  artifact.why = kAgentEnded;
+}
+
+Result<Artifacts::Opened> Artifacts::open(const std::string& id) const {
+  if (!is_artifact_id(id)) return tl::unexpected(unknown(id));
+  Opened opened{open_file(path_of(id, kContent)), open_file(path_of(id, kEvents)),
+                open_file(path_of(id, kSamples))};
+  if (!opened.content && !opened.events) return tl::unexpected(unknown(id));
+  for (const std::string_view names : kNames) {
+    if (auto file = open_file(path_of(id, names))) opened.names.push_back(std::move(file));
+  }
+  return opened;
+}
+
+Result<void> Artifacts::remove(const std::string& id) const {
+  RETURN_IF_ERROR(find(id));
+  if (!remove_files(id)) return fail_errno("remove", id, errno);
+  return {};
+}
+
+}  // namespace farport::router

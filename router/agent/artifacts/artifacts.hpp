@@ -1,0 +1,108 @@
+// Artifacts: the agent's directory of what it keeps.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/output_file.hpp"
+#include "base/unique_fd.hpp"
+#include "router/wire/artifact.hpp"
+
+namespace farport::router {
+
+/// The most artifacts that are kept, however small they are.
+inline constexpr std::size_t kMaxArtifacts = 1000;
+
+/// Limits of the directory.
+struct ArtifactLimits {
+  std::uint64_t bytes = 0;           ///< Of all files together.
+  std::chrono::milliseconds age{0};  ///< After which they go; 0: never.
+};
+
+/// A part of a crash, of which the agent has all, made piece by piece.
+struct CrashPart {
+  /// What is in it: the last minutes; what was sampled (see SampleEvents); or names of methods.
+  enum class Kind : std::uint8_t { events, samples, names };
+  Kind kind{};
+  std::function<std::vector<std::byte>()> next;  ///< The next bytes; nothing after the end.
+  std::uint64_t held = 0;                        ///< The memory that it takes, in bytes.
+};
+
+/// A directory with some files for each artifact: ID.json, which describes it, and without which it is not
+/// listed; of a crash ID.nettrace.zst, ID.samples.zst and ID.names-1.nettrace.zst and so on, which are joined
+/// for whoever gets it; of anything else ID.content.zst. Several agents may use it at a time.
+/// All functions may wait for the disk, and may be called on any thread.
+class Artifacts {
+ public:
+  Artifacts(std::string directory, ArtifactLimits limits)
+      : directory_(std::move(directory)), limits_(limits) {}
+
+  /// Call this before anything else. What no agent takes any more is listed as cut from now on. Fails unless
+  /// the directory is there, and this user's alone.
+  [[nodiscard]] Result<void> begin_use();
+
+  /// Keeps a crash, and sets its id and size. Makes room, on the disk too, by removing what agents have left
+  /// behind that were killed, then crashes with exit code 0, and then the oldest artifacts; but only if that
+  /// is enough, and no others for one with exit code 0. `removed` counts them, also on failure. Errors: there
+  /// is no room, or the system's.
+  [[nodiscard]] Result<void> keep(Artifact& crash, const std::vector<CrashPart>& parts,
+                                  std::size_t& removed) const;
+
+  /// All that are kept, the oldest first. What can't be read is left out.
+  [[nodiscard]] std::vector<Artifact> all() const;
+  /// One of them. Fails if there is none with this id.
+  [[nodiscard]] Result<Artifact> find(const std::string& id) const;
+  /// For CompressedFileReader. What there is not is null.
+  struct Opened {
+    std::shared_ptr<const UniqueFd> content{};
+    std::shared_ptr<const UniqueFd> events{};
+    std::shared_ptr<const UniqueFd> samples{};
+    std::vector<std::shared_ptr<const UniqueFd>> names{};
+  };
+  /// Opens its files. Fails if there is none with this id.
+  [[nodiscard]] Result<Opened> open(const std::string& id) const;
+  /// Removes all of it. Fails if there is none with this id, or with the system's error.
+  [[nodiscard]] Result<void> remove(const std::string& id) const;
+
+  [[nodiscard]] const ArtifactLimits& limits() const { return limits_; }
+  /// Makes room for so many bytes more, as for keep(), but keeps the newest crash. Errors: there is none.
+  [[nodiscard]] Result<void> make_room(std::uint64_t bytes, std::size_t& removed) const;
+  /// Removes those that are older than the limit, but keeps the newest crash. Returns how many.
+  [[nodiscard]] std::size_t remove_old() const;
+
+ private:
+  friend class ArtifactFile;
+
+  /// What the directory has under one id.
+  struct Kept {
+    /// In the order in which they are removed; `fresh` ones are not, since an agent may be writing them.
+    enum class Rank : std::uint8_t { leftover, in_order, ordinary, newest_crash, fresh };
+    std::string id;
+    std::uint64_t bytes = 0;
+    Rank rank{};
+  };
+  /// Begins an artifact's content and sets its id. For ArtifactFile.
+  [[nodiscard]] Result<std::unique_ptr<OutputFile>> create(Artifact& artifact, std::size_t& removed) const;
+  [[nodiscard]] std::vector<Kept> contents() const;
+  [[nodiscard]] Result<void> make_room(std::uint64_t bytes, Kept::Rank last, std::size_t& removed) const;
+  [[nodiscard]] Result<void> write(Artifact& crash, const std::vector<CrashPart>& parts,
+                                   std::uint64_t room) const;
+  [[nodiscard]] Result<void> check() const;
+  void note_progress(Artifact& artifact) const;
+  [[nodiscard]] Result<void> describe(const Artifact& artifact) const;
+  [[nodiscard]] bool remove_files(const std::string& id) const;
+  [[nodiscard]] std::string path_of(const std::string& id, std::string_view ending) const;
+
+  std::string directory_;
+  ArtifactLimits limits_;
+  UniqueFd in_use_;  ///< The directory, locked for as long as this agent uses it.
+};
+
+}  // namespace farport::router

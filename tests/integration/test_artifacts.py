@@ -1,0 +1,247 @@
+"""What an agent keeps in its directory: --keep, and `farport artifacts`."""
+
+import hashlib
+import json
+import os
+import signal
+import time
+
+from harness import needs, traces, wait
+from harness.api import Api
+from harness.audit import Audit
+from harness.case import Case, main
+from harness.orders import Orders
+from harness.watched import Watched
+
+NOBODY_HAS = "20261127T101112Z-orders-1-00000000"
+
+
+class Artifacts(Case):
+    @classmethod
+    def prepare(cls):
+        cls.application = cls.share(Watched(cls.lab))
+        cls.directory = cls.lab.new_directory(cls.lab.far, "kept")
+        cls.audit = Audit(os.path.join(cls.lab.directory, "audit.jsonl"))
+        cls.configuration = os.path.join(cls.lab.new_directory(cls.lab.far, "agent"), "farport.toml")
+        with open(cls.configuration, "w", encoding="utf-8") as file:
+            file.write(f'[artifacts]\ndirectory = "{cls.directory}"\nsize = "64MiB"\n'
+                       '[roles.lister]\ncommands = ["ProcessInfo*"]\n'
+                       '[allow]\ncn = ["tools=admin", "operator=operator", "another=operator", "observer=observer", '
+                       '"lister=lister"]\n')
+        cls.agent = cls.share(cls.lab.agent("--config", cls.configuration, "--audit", cls.audit.path, allow=()))
+        cls.runtime = cls.agent.wait_for(cls.application)[0]
+
+    def farport(self, *arguments, pair=None):
+        command, *others = arguments
+        return self.lab.near.run(needs.farport(), command, self.agent.remote, *(pair or self.lab.tools_pair).flags(), *others)
+
+    def keep(self, *arguments, pair=None):
+        """Has the agent keep something, and returns its id."""
+        return self.assert_ok(self.farport(*arguments, "--keep", pair=pair)).stdout.strip()
+
+    def all(self, pair=None):
+        return {each["id"]: each for each in json.loads(self.assert_ok(self.farport("artifacts", "--json", pair=pair)).stdout)}
+
+    def get(self, identifier, *arguments, pair=None):
+        """Gets one, and returns how the command ended, and the file."""
+        file = os.path.join(self.lab.new_directory(self.lab.near, "got"), "file")
+        return self.farport("artifacts", "--get", identifier, "-o", file, *arguments, pair=pair), file
+
+    def got(self, identifier):
+        done, file = self.get(identifier)
+        self.assertEqual(self.assert_ok(done).stdout.strip(), file)
+        with open(file, "rb") as opened:
+            content = opened.read()
+        about = self.all()[identifier]
+        self.assertEqual((len(content), hashlib.sha256(content).hexdigest()), (about["size"], about["sha256"]))
+        self.assertEqual(about["state"], "whole")
+        return file, content
+
+    def start(self, remote, command, *arguments):
+        """A command that waits until something is kept."""
+        process = self.lab.near.start(needs.farport(), command, remote, *self.lab.tools_pair.flags(), *arguments, "--keep",
+                                      name="keep")
+        self.addCleanup(process.stop)
+        return process
+
+    def begin(self, *arguments):
+        """The same, and what it is kept as."""
+        before = set(self.all())
+        command, *others = arguments
+        process = self.start(self.agent.remote, command, *others)
+        return process, wait.until(lambda: set(self.all()) - before, process.output, 20).pop()
+
+    def test_a_trace(self):
+        identifier = self.keep("trace", "--duration", "2s", "--profile", "gc-collect")
+        file, _ = self.got(identifier)
+        self.assertEqual(traces.ours(self.lab.near, file).totals["whole"], "yes")
+        about = self.all()[identifier]
+        self.assertEqual((about["kind"], about["ending"], about["runtime"]["name"]), ("trace", ".nettrace", "watched"))
+        self.assertIn("CN=tools", about["taken_by"])
+        for command in ("keep", "get"):
+            entry = self.audit.wait_for(audit="artifact", command=command, decision="allowed")
+            self.assertEqual(entry["arguments"]["kind"], "trace")
+        self.audit.wait_for(audit="command", command="CollectTracing4")
+
+    def test_a_dump(self):
+        identifier = self.keep("dump", "--type", "mini")
+        _, content = self.got(identifier)
+        self.assertTrue(content.startswith(b"\x7fELF"))
+        self.assertLess(self.all()[identifier]["bytes"], len(content) // 2)
+
+    def test_a_heap(self):
+        _, content = self.got(self.keep("gcdump"))
+        self.assertIn(b"!FastSerialization.1", content[:40])
+
+    def test_a_profile(self):
+        _, content = self.got(self.keep("profile", "--duration", "2s"))
+        self.assertIn(b"</html>", content)
+
+    def test_it_goes_on_without_whoever_asked(self):
+        process, identifier = self.begin("trace", "--duration", "4s", "--profile", "gc-collect")
+        process.send(signal.SIGINT)
+        self.assertEqual(process.wait(20), 130, process.output())
+        self.assertIn(identifier, process.stdout())
+        self.assertIn("goes on", process.stderr())
+        wait.until(lambda: self.all()[identifier]["state"] != "under way", self.agent.log, 30)
+        self.got(identifier)
+
+    def test_it_goes_on_when_whoever_asked_is_killed(self):
+        process, identifier = self.begin("trace", "--duration", "4s", "--profile", "gc-collect")
+        process.kill()
+        wait.until(lambda: self.all()[identifier]["state"] != "under way", self.agent.log, 30)
+        self.got(identifier)
+
+    def test_what_is_being_taken_can_be_removed_and_not_got(self):
+        process, identifier = self.begin("trace", "--duration", "60s", "--profile", "gc-collect")
+        done, file = self.get(identifier)
+        self.assertEqual(done.code, 1, done.described)
+        self.assertIn("still being taken", done.stderr)
+        self.assertFalse(os.path.exists(file))
+        self.assert_ok(self.farport("artifacts", "--remove", identifier))
+        wait.until(lambda: identifier not in self.all(), self.agent.log, 20)
+        self.assertEqual(process.wait(20), 1, process.output())
+        wait.until(lambda: not [name for name in os.listdir(self.directory) if identifier in name], self.agent.log, 20)
+
+    def test_five_at_once(self):
+        processes = [self.start(self.agent.remote, "trace", "--duration", "2s", "--profile", "gc-collect") for _ in range(5)]
+        codes = [process.wait(40) for process in processes]
+        # One identity may have four under way.
+        self.assertEqual(sorted(codes), [0, 0, 0, 0, 1], [process.output() for process in processes])
+        refused = processes[codes.index(1)]
+        self.assertIn("keeps 4 artifacts for you already", refused.stderr())
+        for process in processes:
+            if process is not refused:
+                self.got(process.stdout().strip())
+
+    def test_an_application_that_ends_meanwhile_leaves_a_cut_trace(self):
+        application = self.use(Orders(self.lab.far))
+        wait.until(lambda: len(self.agent.runtimes()) == 2, self.agent.log, 20)
+        process = self.start(f"{self.agent.remote}/orders", "trace", "--duration", "60s", "--profile", "gc-collect")
+        before = wait.until(lambda: [each for each in self.all().values() if each["state"] == "under way"], process.output, 20)
+        time.sleep(1)
+        application.kill()
+        self.assertEqual(process.wait(30), 1, process.output())
+        about = self.all()[before[0]["id"]]
+        self.assertEqual(about["state"], "cut")
+        self.assertIn("runtime ended", about["why"])
+        done, file = self.get(about["id"])
+        self.assert_ok(done)
+        self.assertEqual(os.path.getsize(file), about["size"])
+
+    def test_an_agent_that_is_killed_leaves_a_cut_one_that_can_be_got(self):
+        directory = self.lab.new_directory(self.lab.far, "killed")
+        options = ("--artifacts", directory)
+        agent = self.use(self.lab.agent(*options, allow=("--allow-cn", "tools=admin"), port=9200))
+        agent.wait_for(self.application)
+        process = self.start(agent.remote, "trace", "--duration", "60s", "--providers", "Microsoft-Windows-DotNETRuntime:0x1:5")
+        wait.until(lambda: [name for name in os.listdir(directory) if name.endswith(".content.zst")
+                            and os.path.getsize(os.path.join(directory, name)) > 200], process.output, 30)
+        time.sleep(2)
+        agent.process.kill()
+        process.wait(60)
+        again = self.use(self.lab.agent(*options, allow=("--allow-cn", "tools=admin"), port=9200))
+        flags = self.lab.tools_pair.flags()
+        listed = self.lab.near.run(needs.farport(), "artifacts", again.remote, "--json", *flags)
+        about, = json.loads(self.assert_ok(listed).stdout)
+        self.assertEqual((about["state"], about["sha256"]), ("cut", ""))
+        file = os.path.join(self.lab.new_directory(self.lab.near, "got"), "file")
+        self.assert_ok(self.lab.near.run(needs.farport(), "artifacts", again.remote, "--get", about["id"], "-o", file,
+                                         *flags))
+        with open(file, "rb") as opened:
+            self.assertTrue(opened.read().startswith(b"Nettrace"))
+
+    def test_who_may_not_take_it_may_not_have_it(self):
+        people = {name: self.lab.authority.client(name) for name in ("operator", "another", "observer", "lister")}
+        dump = self.keep("dump", "--type", "mini", pair=people["operator"])
+        trace = self.keep("trace", "--duration", "1s", "--profile", "gc-collect", pair=people["operator"])
+        self.assertEqual(set(self.all(people["observer"])) & {dump, trace}, {trace})
+        self.assertEqual(self.all(people["lister"]), {})
+        api = Api(self.lab, people["observer"])
+        self.assertEqual(api.request(f"/v1/artifacts/{dump}", "-X", "POST").status, 403)
+        self.assertEqual(api.request(f"/v1/artifacts/{dump}").status, 403)
+        for command in ("get", "remove"):
+            method = "POST" if command == "get" else "DELETE"
+            self.assertEqual(Api(self.lab, people["lister"]).request(f"/v1/artifacts/{trace}", "-X", method).status, 403)
+            self.audit.wait_for(audit="artifact", command=command, decision="refused")
+        # An observer may take a trace, and not fill the agent's directory with it.
+        refused = self.farport("trace", "--duration", "1s", "--keep", pair=people["observer"])
+        self.assertEqual(refused.code, 1, refused.described)
+        self.assertIn("keep-artifacts takes the role", refused.stderr)
+        refused = self.farport("dump", "--keep", pair=people["observer"])
+        self.assertIn("GenerateCoreDump3 takes the role", refused.stderr)
+        # An operator removes what is theirs; an admin removes anything.
+        refused = self.farport("artifacts", "--remove", trace, pair=people["another"])
+        self.assertEqual(refused.code, 1, refused.described)
+        self.assertIn("remove-artifacts takes the role admin", refused.stderr)
+        self.assert_ok(self.farport("artifacts", "--remove", trace, pair=people["operator"]))
+        self.assert_ok(self.farport("artifacts", "--remove", dump))
+        self.assertEqual(set(self.all()) & {dump, trace}, set())
+
+    def test_what_is_not_there_is_said(self):
+        for option in ("--get", "--remove"):
+            done = self.farport("artifacts", option, NOBODY_HAS)
+            self.assertEqual(done.code, 1, done.described)
+            self.assertIn("nothing that you may have", done.stderr)
+        for path in ("..%2F..%2Fetc%2Fpasswd", "../../etc/passwd", NOBODY_HAS, "."):
+            for method in ("GET", "POST", "DELETE"):
+                answer = Api(self.lab).request(f"/v1/artifacts/{path}", "-X", method, "--path-as-is")
+                self.assertIn(answer.status, (404, 405), answer)
+        for arguments, words in ((("artifacts", "--get", NOBODY_HAS, "--remove", NOBODY_HAS), "either"),
+                                 (("artifacts", "-o", "x"), "--get"),
+                                 (("trace", "--keep", "-o", "x"), "--output"),
+                                 (("trace", "--keep", "--no-resume"), "fewer options"),
+                                 (("gcdump", "--keep", "--top", "3"), "fewer options"),
+                                 (("dump", "--keep", "--stay"), "fewer options")):
+            done = self.farport(*arguments)
+            self.assertEqual(done.code, 2, done.described)
+            self.assertIn(words, done.stderr)
+
+    def test_the_rest_of_a_content(self):
+        identifier = self.keep("trace", "--duration", "1s", "--profile", "gc-collect")
+        _, content = self.got(identifier)
+        api = Api(self.lab)
+        for offset in (1, len(content) // 2, len(content)):
+            answer = api.request(f"/v1/artifacts/{identifier}?offset={offset}", "-X", "POST")
+            self.assertEqual((answer.status, answer.body), (200, content[offset:]))
+        for offset in (len(content) + 1, -1, "x"):
+            self.assertEqual(api.request(f"/v1/artifacts/{identifier}?offset={offset}", "-X", "POST").status, 400)
+
+    def test_a_table_fits_the_terminal(self):
+        identifier = self.keep("trace", "--duration", "1s", "--profile", "gc-collect")
+        table = self.assert_ok(self.farport("artifacts")).stdout
+        self.assertIn(identifier, table)
+        self.assertIn("whole", table)
+
+    def test_an_agent_without_a_directory_says_so(self):
+        agent = self.use(self.lab.agent(allow=("--allow-cn", "tools=admin"), port=9300))
+        agent.wait_for(self.application)
+        for arguments in (("artifacts",), ("dump", "--keep")):
+            command, *others = arguments
+            done = self.lab.near.run(needs.farport(), command, agent.remote, *self.lab.tools_pair.flags(), *others)
+            self.assertEqual(done.code, 1, done.described)
+            self.assertIn("farport serve --artifacts DIR", done.stderr)
+
+
+if __name__ == "__main__":
+    main()
