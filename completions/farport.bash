@@ -55,7 +55,7 @@ _farport() {
       _farport_paths -f
       return
       ;;
-    --artifacts | --directory | --dump-directory | --dump-runtime-directory | --search | --socket-dir | --symbols)
+    --artifacts | --directory | --dump-directory | --dump-runtime-directory | --follow | --search | --socket-dir | --symbols)
       _farport_paths -d
       return
       ;;
@@ -122,7 +122,7 @@ _farport() {
     'gcdump '*) words="-h --help -n --name -p --process-id --timeout -o --output --force --top --format --json --keep --help-all --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
     'recent '*) words="-h --help -n --name -p --process-id --timeout -o --output --force --last --crash --help-all --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
     'crashes '*) words="-h --help --json --format --help-all --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
-    'artifacts '*) words="-h --help --json --format --get --remove -o --output --force --help-all --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
+    'artifacts '*) words="-h --help --json --format --get --remove -o --output --force --follow --help-all --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --accept --server-name --verify-cn --verify-uri --verify-pin" ;;
     'convert '*) words="-h --help -o --output --force --top" ;;
     'can-i '*) words="-h --help --all --json --format --help-all --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
     'certs init'*) words="-h --help --force" ;;

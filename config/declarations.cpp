@@ -13,7 +13,7 @@ constexpr std::string_view kConnect[] = {"connect"};
 constexpr std::string_view kProfile[] = {"profile"};
 constexpr std::string_view kMirror[] = {"connect", "check"};
 constexpr std::string_view kSelecting[] = {"connect", "run", "check"};
-constexpr std::string_view kAccepting[] = {"connect", "run"};
+constexpr std::string_view kAccepting[] = {"connect", "run", "artifacts"};
 constexpr std::string_view kDialling[] = {"connect", "run",     "ps",         "dump",   "trace",   "counters",
                                           "top",     "logs",    "exceptions", "stacks", "profile", "gcdump",
                                           "recent",  "crashes", "artifacts",  "can-i",  "check",   "doctor"};

@@ -281,7 +281,9 @@ Resolved<ArtifactsSettings> resolve_artifacts(const Flags& flags, ArtifactsSetti
   settings.session = resolver.configuration().session;
   settings.output = flags.output;
   settings.force = flags.force;
-  if (!settings.get.empty() && !settings.remove.empty()) resolver.problem("give either --get or --remove");
+  const int ways =
+      (settings.get.empty() ? 0 : 1) + (settings.remove.empty() ? 0 : 1) + (settings.follow.empty() ? 0 : 1);
+  if (ways > 1) resolver.problem("give one of --get, --remove and --follow");
   if (settings.get.empty() && (!settings.output.empty() || settings.force))
     resolver.problem("--output and --force are for --get");
   return resolver.finished(std::move(settings));

@@ -272,6 +272,7 @@ struct ArtifactsSettings : PsSettings {
   std::string output;               ///< The file for it; empty: named after it.
   bool force = false;               ///< Replace the file.
   std::vector<std::string> remove;  ///< Ids.
+  std::string follow;               ///< The directory to which all come as they appear; empty: none.
 };
 
 /// The event that ends a recording, in dotnet-trace's syntax; empty: none.

@@ -16,6 +16,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "cli/commands/follow_artifacts.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/options/options.hpp"
 #include "cli/output/output.hpp"
@@ -174,8 +175,9 @@ Task<std::optional<Result<std::string>>> use_artifacts(transport::Loop& loop,
 }
 
 int artifacts(const config::ArtifactsSettings& settings) {
-  if (settings.get.empty() && settings.remove.empty())
+  if (settings.get.empty() && settings.remove.empty() && settings.follow.empty())
     return list_artifacts(settings, {}, artifacts_as_table, "nothing is kept that you may have");
+  if (!settings.follow.empty()) return follow_artifacts(settings);
   ASSIGN_OR_REPORT(auto agents, agents_of(settings.remotes), kUsage);
   transport::Loop loop;
   transport::StopSource stop(loop);
@@ -190,11 +192,13 @@ int artifacts(const config::ArtifactsSettings& settings) {
 constexpr const char* kArtifactsAbout =
     "Lists what agents keep in their directory: the last minutes of runtimes that have ended, and what was\n"
     "taken with --keep. Gets one into a file, or removes some. You see what you may take of these runtimes.\n"
-    "The agents must have been started with --artifacts.";
+    "With --follow all come to a directory here as they appear, each once, until Ctrl-C, and what was\n"
+    "interrupted goes on. The agents must have been started with --artifacts.";
 constexpr const char* kArtifactsExamples = R"(Examples:
   farport artifacts orders.example:9000
   farport artifacts orders.example:9000 --get 20261127T101112Z-orders-1-1a2b3c4d
-  farport artifacts orders.example:9000 --remove 20261127T101112Z-orders-1-1a2b3c4d)";
+  farport artifacts orders.example:9000 --remove 20261127T101112Z-orders-1-1a2b3c4d
+  farport artifacts k8s://prod/ds/farport --follow incidents)";
 
 RunCommand add_artifacts_options(CLI::App& options, config::Flags& flags) {
   const auto into = std::make_shared<config::ArtifactsSettings>();
@@ -203,6 +207,10 @@ RunCommand add_artifacts_options(CLI::App& options, config::Flags& flags) {
   options.add_option("--get", into->get, "Get this one into a file, and print its path")->type_name("ID");
   add_list(options, "--remove", into->remove, "Remove this one; may be repeated", "ID[,ID]");
   add_output(options, flags, "With --get: the file [its id, with an extension]");
+  options
+      .add_option("--follow", into->follow,
+                  "Receive all into this directory as they appear, each once, and print their paths")
+      ->type_name("DIR");
   return [&flags, into] { return run_with(config::resolve_artifacts(flags, *into), artifacts); };
 }
 

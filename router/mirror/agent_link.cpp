@@ -283,7 +283,7 @@ void AgentLink::settle(std::string error) {
 }
 
 bool AgentLink::selected(const Runtime& runtime) const {
-  return is_selected(choice_.select, runtime);
+  return !choice_.none && is_selected(choice_.select, runtime);
 }
 
 MirroredRuntime* AgentLink::find(const std::string& id) const {

@@ -22,6 +22,7 @@ struct MirrorChoice {
   std::vector<NamedPath> sockets;   ///< Each for the runtime of that id, pid or name; no name: for all.
   std::vector<NamedPath> tools;     ///< The same for sockets of tools that listen.
   std::string remote;               ///< The user's name for the agent: a profile, or HOST:PORT.
+  bool none = false;                ///< Nothing is mirrored.
 };
 
 class AgentLink;

@@ -43,23 +43,45 @@ Result<void> ArtifactCheck::end() {
   return {};
 }
 
-Task<Result<void>> download_artifact(SessionManager& sessions, std::string id, std::uint64_t offset,
-                                     TakeContent take) {
-  ResumableRequest request(sessions, fmt::format("/v1/artifacts/{}?offset={}", id, offset));
-  const IoStatus head = co_await request.head_received();
-  if (head != IoStatus::ok) co_return tl::unexpected(request.stream().error());
-  if (request.head().status != http_status::kOk) {
-    const auto refused = co_await read_body(request.head(), request.stream());
+namespace {
+
+std::string path_of(const std::string& id, std::uint64_t offset) {
+  return fmt::format("/v1/artifacts/{}?offset={}", id, offset);
+}
+
+/// Reads an answer to its end.
+Task<Result<void>> take_answer(const transport::MessageHead& head, transport::Stream& from,
+                               TakeContent& take) {
+  if (head.status != http_status::kOk) {
+    const auto refused = co_await read_body(head, from);
     co_return tl::unexpected(refused.error());
   }
   for (;;) {
     std::vector<std::byte> piece(kPieceBytes);
-    const Io got = co_await request.stream().read(piece);
-    if (got.status == IoStatus::failed) co_return tl::unexpected(request.stream().error());
+    const Io got = co_await from.read(piece);
+    if (got.status == IoStatus::failed) co_return tl::unexpected(from.error());
     if (got.status == IoStatus::end) co_return Result<void>();
     piece.resize(got.bytes);
     CO_RETURN_IF_ERROR(co_await take(std::move(piece)));
   }
+}
+
+}  // namespace
+
+Task<Result<void>> download_artifact(SessionManager& sessions, std::string id, std::uint64_t offset,
+                                     TakeContent take) {
+  ResumableRequest request(sessions, path_of(id, offset));
+  const IoStatus head = co_await request.head_received();
+  if (head != IoStatus::ok) co_return tl::unexpected(request.stream().error());
+  const Result<void> taken = co_await take_answer(request.head(), request.stream(), take);
+  co_return taken;
+}
+
+Task<Result<void>> download_artifact(std::shared_ptr<AgentSession> session, std::string id,
+                                     std::uint64_t offset, TakeContent take) {
+  CO_ASSIGN_OR_RETURN(const auto answer, co_await session->ask("POST", path_of(id, offset)));
+  const Result<void> taken = co_await take_answer(answer->head(), *answer, take);
+  co_return taken;
 }
 
 }  // namespace farport::router

@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/error.hpp"
+#include "router/mirror/agent_session.hpp"
 #include "router/mirror/session_manager.hpp"
 #include "router/wire/artifact.hpp"
 #include "router/wire/content_digest.hpp"
@@ -42,6 +44,9 @@ using TakeContent = std::function<transport::Task<Result<void>>(std::vector<std:
 /// refuses (`cause` is the HTTP status), the connection breaks for longer than its grace period, or those of
 /// `take`.
 transport::Task<Result<void>> download_artifact(SessionManager& sessions, std::string id,
+                                                std::uint64_t offset, TakeContent take);
+/// The same in this session alone: it fails when that breaks.
+transport::Task<Result<void>> download_artifact(std::shared_ptr<AgentSession> session, std::string id,
                                                 std::uint64_t offset, TakeContent take);
 
 }  // namespace farport::router

@@ -70,7 +70,8 @@ Task<void> Mirror::give_back_memory() {
 }
 
 Result<std::unique_ptr<RemoteAgents>> Mirror::agents_behind(const MirroredAgent& agent) {
-  const MirrorChoice choice{agent.select, settings_.sockets, settings_.tools, agent.remote};
+  const MirrorChoice choice{agent.select, settings_.sockets, settings_.tools, agent.remote,
+                            settings_.agents_only};
   if (agent.reach != nullptr) return std::make_unique<ReachedAgents>(*services_, choice, agent.reach);
   CredentialWatch& credentials = watch_of(agent.credentials);
   if (!agent.accept.empty()) {
@@ -192,7 +193,7 @@ transport::Task<void> Mirror::ask(std::string path, std::vector<AgentAnswer>& an
     const bool selected = !agents->choice().select.empty();
     for (const AgentLink* link : agents->links()) {
       if (!link->connected()) continue;
-      AgentAnswer answer{link->address(), link->remote(), selected, {}};
+      AgentAnswer answer{link->address(), link->remote(), selected, link->session(), {}};
       asking.spawn(add(link->session(), path, std::move(answer), answers));
     }
   }

@@ -22,6 +22,7 @@ struct MirrorSettings {
   std::vector<NamedPath> sockets{};  ///< Extra sockets at which runtimes are offered.
   std::vector<NamedPath> tools{};    ///< Listening tools that all runtimes, or those of a name, dial.
   SessionOptions session{};
+  bool agents_only = false;  ///< Mirror no runtime: only follow the agents, and ask them.
 };
 
 /// One row of what a mirror shows.
@@ -47,9 +48,10 @@ struct LinkRow {
 
 /// An agent's answer to a request of the mirror.
 struct AgentAnswer {
-  std::string agent;      ///< Its address.
-  std::string remote;     ///< The user's name for it.
-  bool selected = false;  ///< Only some of its runtimes are to be mirrored.
+  std::string agent;                      ///< Its address.
+  std::string remote;                     ///< The user's name for it.
+  bool selected = false;                  ///< Only some of its runtimes are to be mirrored.
+  std::shared_ptr<AgentSession> session;  ///< In which it was asked.
   Result<std::string> body;
 };
 

@@ -16,7 +16,7 @@ from harness.watched import Watched
 NOBODY_HAS = "20261127T101112Z-orders-1-00000000"
 
 
-class Artifacts(Case):
+class Keeping:
     @classmethod
     def prepare(cls):
         cls.application = cls.share(Watched(cls.lab))
@@ -71,6 +71,8 @@ class Artifacts(Case):
         process = self.start(self.agent.remote, command, *others)
         return process, wait.until(lambda: set(self.all()) - before, process.output, 20).pop()
 
+
+class Artifacts(Keeping, Case):
     def test_a_trace(self):
         identifier = self.keep("trace", "--duration", "2s", "--profile", "gc-collect")
         file, _ = self.got(identifier)
@@ -207,7 +209,7 @@ class Artifacts(Case):
             for method in ("GET", "POST", "DELETE"):
                 answer = Api(self.lab).request(f"/v1/artifacts/{path}", "-X", method, "--path-as-is")
                 self.assertIn(answer.status, (404, 405), answer)
-        for arguments, words in ((("artifacts", "--get", NOBODY_HAS, "--remove", NOBODY_HAS), "either"),
+        for arguments, words in ((("artifacts", "--get", NOBODY_HAS, "--remove", NOBODY_HAS), "give one of"),
                                  (("artifacts", "-o", "x"), "--get"),
                                  (("trace", "--keep", "-o", "x"), "--output"),
                                  (("trace", "--keep", "--no-resume"), "fewer options"),
@@ -241,6 +243,151 @@ class Artifacts(Case):
             done = self.lab.near.run(needs.farport(), command, agent.remote, *self.lab.tools_pair.flags(), *others)
             self.assertEqual(done.code, 1, done.described)
             self.assertIn("farport serve --artifacts DIR", done.stderr)
+
+
+class Follow(Keeping, Case):
+    def setUp(self):
+        self.receives = self.lab.new_directory(self.lab.near, "received")
+        self.number = 0
+
+    def small(self):
+        """A small artifact."""
+        return self.keep("gcdump")
+
+    def follow(self, *arguments, remote=None):
+        flags = self.lab.tools_pair.flags()
+        where = () if remote == "" else (remote or self.agent.remote,)
+        process = self.lab.near.start(needs.farport(), "artifacts", *where, *flags, "--follow", self.receives, *arguments,
+                                      name="follow")
+        self.addCleanup(process.stop)
+        return process
+
+    def here(self):
+        """The contents that have come, by their ids."""
+        found = {}
+        for name in os.listdir(self.receives):
+            if not name.startswith(".") and not name.endswith(".json"):
+                found[name.rsplit(".", 1)[0]] = os.path.join(self.receives, name)
+        return found
+
+    def wait_for_all(self, process):
+        wait.until(lambda: set(self.here()) >= set(self.all()), process.output, 60)
+
+    def assert_same(self):
+        for identifier, about in self.all().items():
+            with open(self.here()[identifier], "rb") as opened:
+                self.assertEqual(hashlib.sha256(opened.read()).hexdigest(), about["sha256"])
+            with open(os.path.join(self.receives, identifier + ".json"), encoding="utf-8") as opened:
+                self.assertEqual(json.load(opened)["sha256"], about["sha256"])
+
+    def end(self, process):
+        process.send(signal.SIGINT)
+        self.assertEqual(process.wait(20), 0, process.output())
+
+    def test_all_come_once(self):
+        self.small()
+        process = self.follow()
+        self.wait_for_all(process)
+        later = self.small()
+        self.wait_for_all(process)
+        self.assert_same()
+        self.end(process)
+        self.assertEqual(process.stdout().count(later), 1)
+        # Whatever became of it here.
+        os.unlink(self.here()[later])
+        again = self.follow()
+        newest = self.small()
+        wait.until(lambda: newest in self.here(), again.output, 20)
+        self.end(again)
+        self.assertEqual([line for line in again.stdout().splitlines() if newest not in line], [])
+
+    def test_only_one_receives_in_a_directory(self):
+        process = self.follow()
+        self.wait_for_all(process)
+        another = self.follow()
+        self.assertEqual(another.wait(20), 1)
+        self.assertIn("another process does so", another.stderr())
+
+    def test_what_was_interrupted_goes_on(self):
+        identifier = self.small()
+        _, content = self.got(identifier)
+        part = os.path.join(self.receives, f".{identifier}.gcdump.part")
+        with open(part, "wb") as opened:
+            opened.write(content[:-100])
+        process = self.follow()
+        wait.until(lambda: identifier in self.here(), process.output, 20)
+        self.assert_same_content(identifier, content)
+        entry = self.audit.wait_for(audit="artifact", command="get", to_tool=100)
+        self.assertEqual(entry["arguments"]["id"], identifier)
+        self.end(process)
+
+    def assert_same_content(self, identifier, content):
+        with open(self.here()[identifier], "rb") as opened:
+            self.assertEqual(opened.read(), content)
+
+    def test_a_damaged_part_is_got_anew(self):
+        identifier = self.small()
+        _, content = self.got(identifier)
+        for damage in (b"x" * 1000, content + b"more"):
+            with open(os.path.join(self.receives, f".{identifier}.gcdump.part"), "wb") as opened:
+                opened.write(damage)
+            process = self.follow()
+            wait.until(lambda: identifier in self.here(), process.output, 30)
+            self.assert_same_content(identifier, content)
+            self.end(process)
+            os.unlink(self.here()[identifier])
+            os.unlink(os.path.join(self.receives, ".farport-received"))
+
+    def test_what_only_lacks_its_name_gets_it(self):
+        identifier = self.small()
+        _, content = self.got(identifier)
+        with open(os.path.join(self.receives, f".{identifier}.gcdump.part"), "wb") as opened:
+            opened.write(content)
+        with open(os.path.join(self.receives, ".farport-received"), "w", encoding="utf-8") as opened:
+            # A kill in the middle of a line.
+            opened.write(f"{identifier}\n20261127T1")
+        process = self.follow()
+        wait.until(lambda: identifier in self.here(), process.output, 20)
+        self.assert_same_content(identifier, content)
+        self.wait_for_all(process)
+        self.end(process)
+        self.assertNotIn(identifier, process.stdout())
+
+    def test_an_agent_that_goes_and_comes(self):
+        directory = self.lab.new_directory(self.lab.far, "going")
+        options = ("--artifacts", directory)
+        agent = self.use(self.lab.agent(*options, allow=("--allow-cn", "tools=admin"), port=9400))
+        agent.wait_for(self.application)
+        process = self.follow(remote=agent.remote)
+        first = self.start(agent.remote, "gcdump")
+        self.assertEqual(first.wait(30), 0, first.output())
+        wait.until(lambda: self.here(), process.output, 20)
+        agent.process.kill()
+        again = self.use(self.lab.agent(*options, allow=("--allow-cn", "tools=admin"), port=9400))
+        again.wait_for(self.application)
+        second = self.start(again.remote, "gcdump")
+        self.assertEqual(second.wait(30), 0, second.output())
+        wait.until(lambda: second.stdout().strip() in self.here(), process.output, 60)
+        self.assertEqual(set(self.here()), {first.stdout().strip(), second.stdout().strip()})
+
+    def test_an_agent_that_dials(self):
+        self.small()
+        mirror = f"{self.lab.near.address}:9500"
+        agent = self.use(self.lab.agent("--artifacts", self.directory, "--dial", mirror, allow=("--allow-cn", "tools=admin"), port=9501))
+        agent.wait_for(self.application)
+        process = self.follow("--accept", mirror, remote="")
+        self.wait_for_all(process)
+        self.assert_same()
+        self.end(process)
+
+    def test_a_directory_that_can_not_be_used_is_said(self):
+        os.chmod(self.receives, 0o777)
+        process = self.follow()
+        self.assertEqual(process.wait(20), 1)
+        self.assertIn("others could write there", process.stderr())
+        self.receives = "/proc/nowhere"
+        self.assertEqual(self.follow().wait(20), 1)
+
 
 
 if __name__ == "__main__":
