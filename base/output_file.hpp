@@ -46,6 +46,9 @@ class OutputFile {
   /// an append(); no file is left then.
   [[nodiscard]] Result<void> keep();
 
+  /// Leaves what has been written, though it is not whole, where the file has had its name from the start.
+  void leave() { part_.clear(); }
+
   [[nodiscard]] std::uint64_t size() const { return size_; }
   [[nodiscard]] const std::string& path() const { return path_; }
 

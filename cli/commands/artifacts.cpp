@@ -140,6 +140,8 @@ Task<Result<std::string>> get_one(transport::Loop& loop, const KeptArtifacts& ke
   line.end();
   CO_RETURN_IF_ERROR(got);
   CO_RETURN_IF_ERROR(check.end());
+  if (wanted.artifact.state == router::Artifact::State::cut)
+    print_message("it ends early: " + wanted.artifact.why);
   CO_RETURN_IF_ERROR(file->keep());
   co_return path;
 }

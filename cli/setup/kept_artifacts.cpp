@@ -24,9 +24,9 @@ Task<KeptArtifacts> KeptArtifacts::ask(transport::Loop& loop, std::vector<router
       continue;
     }
     for (const router::FoundAgent& each : *found[at]) kept.add(each, agents[at].select);
-    kept.names_.push_back({std::move(*found[at]), std::move(agents[at].select)});
+    std::ranges::move(*found[at], std::back_inserter(kept.agents_));
   }
-  kept.sort();
+  std::ranges::stable_sort(kept.all_, {}, [](const KeptArtifact& each) { return each.artifact.time; });
   co_return kept;
 }
 
@@ -39,38 +39,15 @@ void KeptArtifacts::add(const router::FoundAgent& found, const std::vector<std::
   }
 }
 
-void KeptArtifacts::sort() {
-  std::ranges::stable_sort(all_, {}, [](const KeptArtifact& each) { return each.artifact.time; });
-}
-
 const KeptArtifact* KeptArtifacts::find(const std::string& id) const {
   const auto known = std::ranges::find(
       all_, id, [](const KeptArtifact& each) -> const auto& { return each.artifact.id; });
   return known == all_.end() ? nullptr : &*known;
 }
 
-Task<void> KeptArtifacts::ask_again() {
-  all_.clear();
-  failures_.clear();
-  for (Named& name : names_) {
-    for (router::FoundAgent& each : name.agents) {
-      auto answer = co_await each.client->get(kPath);
-      if (!answer) {
-        failures_.push_back(answer.error());
-        continue;
-      }
-      each.answer = std::move(*answer);
-      add(each, name.select);
-    }
-  }
-  sort();
-}
-
 Task<void> KeptArtifacts::leave(transport::Loop& loop) {
   all_.clear();
-  router::FoundAgents agents;
-  for (Named& name : std::exchange(names_, {})) std::ranges::move(name.agents, std::back_inserter(agents));
-  co_await router::leave_agents(loop, std::move(agents));
+  co_await router::leave_agents(loop, std::exchange(agents_, {}));
 }
 
 }  // namespace farport::cli

@@ -30,21 +30,13 @@ class KeptArtifacts {
   [[nodiscard]] const KeptArtifact* find(const std::string& id) const;
   /// Why some agents were not asked.
   [[nodiscard]] const std::vector<Error>& failures() const { return failures_; }
-  /// Asks the same agents again, in the sessions that there are.
-  transport::Task<void> ask_again();
   /// Ends the sessions in good order.
   transport::Task<void> leave(transport::Loop& loop);
 
  private:
-  /// The agents behind one name, and which runtimes of theirs are wanted.
-  struct Named {
-    router::FoundAgents agents;
-    std::vector<std::string> select;
-  };
   void add(const router::FoundAgent& found, const std::vector<std::string>& select);
-  void sort();
 
-  std::vector<Named> names_;
+  router::FoundAgents agents_;
   std::vector<KeptArtifact> all_;
   std::vector<Error> failures_;
 };

@@ -299,6 +299,7 @@ Task<bool> Agent::ended_or_stopped() {
 Task<void> Agent::idle() {
   co_await resumption_.idle();
   co_await serving_.idle();
+  co_await api_.artifacts.idle();
 }
 
 Task<void> Agent::accept(transport::Listener& listener, Handler handler) {

@@ -72,6 +72,8 @@ Artifact artifact_of(const json& object) {
   artifact.bytes = number_at<std::uint64_t>(object, "bytes");
   artifact.size = number_at<std::uint64_t>(object, "size");
   artifact.sha256 = text_in(object, "sha256");
+  if (artifact.state == Artifact::State::whole && artifact.kind != kCrash && artifact.sha256.empty())
+    throw std::invalid_argument("an artifact that is whole has no SHA-256");
   return artifact;
 }
 

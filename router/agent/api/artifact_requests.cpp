@@ -83,20 +83,6 @@ std::string ending_of(std::string_view action, std::string_view format) {
   return known == kTakenKinds.end() ? ".samples" : std::string(known->ending);
 }
 
-/// What it takes to take this, as far as the answer contains what the caller may see.
-std::vector<std::string> permissions_for(std::string_view action, const Caller& caller,
-                                         const Runtime& runtime) {
-  if (action == "dump") return {std::string(ipc::name_of(ipc::kGenerateCoreDump3))};
-  std::vector<std::string> permissions;
-  if (action != "profile") permissions.emplace_back(ipc::name_of(ipc::kCollectTracing2));
-  const bool has_samples =
-      action == "profile" || (action == "recent" && authorize_profile(caller, runtime).allowed);
-  if (has_samples) permissions.emplace_back(auth::kProfile);
-  if (action == "profile" && may_profile_kernel(caller, runtime))
-    permissions.emplace_back(auth::kProfileKernel);
-  return permissions;
-}
-
 Artifact artifact_for(const Route& route, const Caller& caller, const Runtime& runtime) {
   Artifact artifact;
   artifact.kind = route.path.substr(route.path.rfind('/') + 1);
@@ -105,7 +91,7 @@ Artifact artifact_for(const Route& route, const Caller& caller, const Runtime& r
   artifact.time = utc_text(std::chrono::system_clock::now());
   artifact.taken_by = caller.identity ? auth::describe(*caller.identity) : "";
   artifact.owner = owner_of(caller);
-  artifact.permissions = permissions_for(artifact.kind, caller, runtime);
+  artifact.permissions = permissions_to_take(artifact.kind, caller, runtime);
   return artifact;
 }
 
@@ -116,6 +102,9 @@ constexpr transport::Milliseconds kUntilDecided{1'000};
 
 Handled ArtifactRequests::keep(Response& response, const Route& route, const Caller& caller,
                                RuntimePtr runtime, Handle handle, std::shared_ptr<void> owner) {
+  if (route.parameter("stay") == "true")
+    co_return not_sent(http_status::kBadRequest,
+                       "stay and keep leave the dump at different places: give one");
   const Artifact wanted = artifact_for(route, caller, *runtime);
   // What the caller may not take is refused where it would be taken, which the audit has.
   if (!authorize_artifact(caller, wanted).allowed) {
@@ -135,16 +124,11 @@ Handled ArtifactRequests::keep(Response& response, const Route& route, const Cal
 
 Handled ArtifactRequests::begin_keeping(Response& response, Artifact wanted, Handle handle,
                                         std::shared_ptr<void> owner, AuditEntry& entry) {
-  auto kept = co_await kept_.begin(response.request(), std::move(wanted));
+  auto kept = co_await kept_.begin(response.request(), std::move(wanted), entry.caller);
   if (!kept) co_return kept.error();
   const std::shared_ptr<KeptResponse> answer = *kept;
   entry.arguments = arguments_of(answer->artifact());
-  auto many = kept_.run(answer, handle(*answer), std::move(owner), entry.caller);
-  if (many) {
-    answer->refuse(*many);
-    co_await answer->content().end({});
-    co_return many;
-  }
+  kept_.run(answer, handle(*answer), std::move(owner));
   co_await with_deadline(loop_, answer->decided(), kUntilDecided);
   if (answer->refused()) co_return answer->refused();
   answer->set_told();
@@ -228,7 +212,8 @@ Handled ArtifactRequests::send(Response& response, Route route, Artifact artifac
 
 Handled ArtifactRequests::remove_now(const Artifact& artifact) {
   // What is being taken here is removed once that has been broken off.
-  if (artifact.state == Artifact::State::under_way && kept_.drop(artifact.id)) co_return std::nullopt;
+  const bool dropped = co_await kept_.drop(artifact.id);
+  if (dropped) co_return std::nullopt;
   if (artifact.state == Artifact::State::under_way)
     co_return not_sent(http_status::kConflict, artifact.id + " is being taken by another agent");
   std::function<Result<void>()> remove = [directory = artifacts_, id = artifact.id] {

@@ -41,6 +41,8 @@ class ArtifactRequests {
   /// goes into, once that has begun, or soon. `owner` keeps alive what `handle` uses.
   Handled keep(Response& response, const Route& route, const Caller& caller, RuntimePtr runtime,
                Handle handle, std::shared_ptr<void> owner);
+  /// Waits until nothing is being kept.
+  transport::Task<void> idle() { return kept_.idle(); }
   /// Breaks off what is being kept.
   void end_keeping() { kept_.clear(); }
 

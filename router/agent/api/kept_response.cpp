@@ -17,7 +17,7 @@ using transport::IoStatus;
 using transport::Task;
 
 constexpr std::size_t kMaxKept = 8;
-constexpr transport::Milliseconds kTouchEvery{60'000};
+constexpr transport::Milliseconds kRefreshEvery{1'000};
 constexpr int kUntilPlace = 10;
 
 Error is_dropped() {
@@ -37,7 +37,7 @@ transport::MessageHead without_encodings(transport::MessageHead request) {
 }  // namespace
 
 ArtifactStream::ArtifactStream(transport::Loop& loop, std::unique_ptr<ArtifactFile> file)
-    : Stream(loop), work_(std::make_shared<Work>(std::move(file))), writing_(loop) {}
+    : Stream(loop), work_(std::make_shared<Work>(std::move(file))), file_turn_(loop, 1), writing_(loop) {}
 
 Io ArtifactStream::try_read(std::span<std::byte>) {
   return {failure_ ? IoStatus::failed : IoStatus::would_block, 0};
@@ -61,7 +61,13 @@ bool ArtifactStream::begin_write(transport::WriteOperation& operation) {
   return false;
 }
 
+void ArtifactStream::when_gone(transport::Wake* wake) {
+  gone_ = wake;
+  if (failure_ && gone_ != nullptr) std::exchange(gone_, nullptr)->wake();
+}
+
 Task<void> ArtifactStream::write() {
+  const auto turn = co_await file_turn_.take();
   transport::Offload appending(
       loop(), [work = work_] { work->done = work->file->append(work->bytes, work->removed); });
   co_await appending.done();
@@ -89,27 +95,29 @@ void ArtifactStream::drop() {
 
 Task<Result<void>> ArtifactStream::end(std::string why_cut) {
   co_await writing_.idle();
-  const bool is_dropped = failure_ && failure_->cause == ECANCELED;
-  if (finished_ && !failure_ && work_->file->artifact().ending == ".nettrace" && end_.breaks_off())
-    why_cut = "the runtime ended before it had told everything";
-  else if (finished_ && !failure_)
-    why_cut.clear();
-  else if (failure_)
+  const auto turn = co_await file_turn_.take();
+  const bool breaks_off = work_->file->artifact().ending == ".nettrace" && end_.breaks_off();
+  if (failure_) {
     why_cut = failure_->message();
-  transport::Offload ending(loop(), [work = work_, why = std::move(why_cut), is_dropped] {
-    if (is_dropped) {
-      work->file->drop();
-    } else {
-      work->done = work->file->end(why);
-    }
-  });
-  co_await ending.done();
-  co_return is_dropped ? Result<void>() : work_->done;
+  } else if (finished_) {
+    why_cut = breaks_off ? "the runtime ended before it had told everything" : "";
+  }
+  if (!dropped()) {
+    transport::Offload ending(
+        loop(), [work = work_, why = std::move(why_cut)] { work->done = work->file->end(why); });
+    co_await ending.done();
+  }
+  // It may have been dropped meanwhile.
+  if (!dropped()) co_return work_->done;
+  transport::Offload dropping(loop(), [work = work_] { work->file->drop(); });
+  co_await dropping.done();
+  co_return Result<void>();
 }
 
-Task<void> ArtifactStream::touch() {
-  transport::Offload touching(loop(), [work = work_] { work->file->touch(); });
-  co_await touching.done();
+Task<void> ArtifactStream::refresh() {
+  const auto turn = co_await file_turn_.take();
+  transport::Offload refreshing(loop(), [work = work_] { work->file->refresh(); });
+  co_await refreshing.done();
 }
 
 std::size_t ArtifactStream::take_removed() {
@@ -117,15 +125,21 @@ std::size_t ArtifactStream::take_removed() {
 }
 
 KeptResponse::KeptResponse(transport::Loop& loop, transport::MessageHead request,
-                           std::unique_ptr<ArtifactFile> file)
+                           std::unique_ptr<ArtifactFile> file, Places::Place place)
     : request_(without_encodings(std::move(request))),
       artifact_(file->artifact()),
       stream_(loop, std::move(file)),
-      decided_(loop) {}
+      decided_(loop),
+      place_(std::move(place)) {}
 
 void KeptResponse::send_head(int status, transport::HeaderFields, bool) {
-  if (status != http_status::kOk) refuse(not_sent(status, "it was refused"));
+  if (status != http_status::kOk) return refuse(not_sent(status, "it was refused"));
   decided_.set();
+}
+
+bool KeptResponse::take_refusal(Refusal& refusal) {
+  refuse(std::move(refusal));
+  return true;
 }
 
 void KeptResponse::refuse(Refusal refusal) {
@@ -139,72 +153,76 @@ KeptAnswers::KeptAnswers(transport::Loop& loop, Log log, std::shared_ptr<const A
       log_(std::move(log)),
       artifacts_(std::move(artifacts)),
       places_(kMaxKept, "keeps", "artifact"),
+      ended_(loop),
       tasks_(loop) {}
 
 Task<tl::expected<std::shared_ptr<KeptResponse>, Refusal>> KeptAnswers::begin(transport::MessageHead request,
-                                                                              Artifact artifact) {
+                                                                              Artifact artifact,
+                                                                              const Caller& caller) {
   if (artifacts_ == nullptr) co_return tl::unexpected(keeps_nothing());
-  std::function<Result<std::unique_ptr<ArtifactFile>>()> create = [directory = artifacts_, artifact] {
-    std::size_t removed = 0;
-    return ArtifactFile::create(directory, artifact, removed);
-  };
-  auto file = co_await from_disk(loop_, std::move(create));
-  if (!file) co_return tl::unexpected(no_room(file.error()));
-  co_return std::make_shared<KeptResponse>(loop_, std::move(request), std::move(*file));
-}
-
-std::optional<Refusal> KeptAnswers::run(std::shared_ptr<KeptResponse> response,
-                                        Task<std::optional<Refusal>> handled, std::shared_ptr<void> owner,
-                                        const Caller& caller) {
   auto place = places_.take(caller);
   if (!place) {
     Refusal many = not_sent(http_status::kTooManyRequests, place.error());
     many.retry_after = kUntilPlace;
-    return many;
+    co_return tl::unexpected(std::move(many));
   }
-  tasks_.spawn(keep(std::move(response), std::move(handled), std::move(owner), std::move(*place)));
-  return std::nullopt;
+  const auto removed = std::make_shared<std::size_t>(0);
+  std::function<Result<std::unique_ptr<ArtifactFile>>()> create = [directory = artifacts_, artifact,
+                                                                   removed] {
+    return ArtifactFile::create(directory, artifact, *removed);
+  };
+  auto file = co_await from_disk(loop_, std::move(create));
+  tell_removed(*removed);
+  if (!file) co_return tl::unexpected(no_room(file.error()));
+  co_return std::make_shared<KeptResponse>(loop_, std::move(request), std::move(*file), std::move(*place));
 }
 
-Task<void> KeptAnswers::touch(KeptResponse& response) {
+Task<void> KeptAnswers::refresh(KeptResponse& response) {
   for (;;) {
-    co_await transport::sleep(loop_, kTouchEvery);
-    co_await response.content().touch();
+    co_await transport::sleep(loop_, kRefreshEvery);
+    co_await response.content().refresh();
   }
 }
 
 Task<void> KeptAnswers::keep(std::shared_ptr<KeptResponse> response, Task<std::optional<Refusal>> handled,
-                             std::shared_ptr<void> /*owner*/, Places::Place /*place*/) {
+                             std::shared_ptr<void> /*owner*/) {
   const std::string id = response->artifact().id;
   under_way_[id] = response.get();
   std::optional<Refusal> refused;
   {
     // Both are destroyed before what they use.
-    transport::TaskSet touching(loop_);
-    touching.spawn(touch(*response));
+    transport::TaskSet refreshing(loop_);
+    refreshing.spawn(refresh(*response));
     Task<std::optional<Refusal>> handling = std::move(handled);
     refused = co_await handling;
   }
-  if (refused) response->refuse(*refused);
-  const Result<void> ended = co_await response->content().end("the agent was stopped");
+  if (refused) response->refuse(std::move(*refused));
+  const Result<void> ended = co_await response->content().end("it was broken off");
   under_way_.erase(id);
+  ended_.changed();
   tell(*response, ended);
 }
 
-void KeptAnswers::tell(KeptResponse& response, const Result<void>& ended) {
-  const std::string& id = response.artifact().id;
-  const std::size_t removed = response.content().take_removed();
+void KeptAnswers::tell_removed(std::size_t removed) const {
   if (removed > 0) log_->warn("removed older artifacts to make room: {}", removed);
-  if (response.refused()) return log_->info("nothing is kept as {}: {}", id, response.refused()->why);
-  if (!ended) return log_->error("{} is not kept: {}", id, ended.error().message());
+}
+
+void KeptAnswers::tell(KeptResponse& response, const Result<void>& ended) const {
+  const std::string& id = response.artifact().id;
+  tell_removed(response.content().take_removed());
+  if (!ended) return log_->error("not all is kept of {}: {}", id, ended.error().message());
+  if (response.content().dropped()) return log_->info("{} is not kept", id);
+  const std::string& why_cut = response.content().why_cut();
+  if (!why_cut.empty()) return log_->warn("kept {}, which is cut: {}", id, why_cut);
   log_->info("kept {}", id);
 }
 
-bool KeptAnswers::drop(const std::string& id) {
+Task<bool> KeptAnswers::drop(std::string id) {
   const auto known = under_way_.find(id);
-  if (known == under_way_.end()) return false;
+  if (known == under_way_.end()) co_return false;
   known->second->content().drop();
-  return true;
+  while (under_way_.contains(id)) co_await ended_.wait();
+  co_return true;
 }
 
 }  // namespace farport::router

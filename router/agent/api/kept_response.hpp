@@ -1,6 +1,7 @@
 // KeptResponse: an answer that goes into an artifact, so that nobody need wait for it.
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "router/agent/gate/limits.hpp"
 #include "router/wire/artifact.hpp"
 #include "transport/event.hpp"
+#include "transport/semaphore.hpp"
 #include "transport/stream.hpp"
 #include "transport/task_set.hpp"
 
@@ -33,17 +35,20 @@ class ArtifactStream final : public transport::Stream {
   void when_readable(transport::Wake*) override {}
   bool begin_write(transport::WriteOperation& operation) override;
   void cancel_write() override { operation_ = nullptr; }
-  void when_gone(transport::Wake* wake) override { gone_ = wake; }
+  void when_gone(transport::Wake* wake) override;
   void abort(Error why) override;
   [[nodiscard]] const Error& error() const override { return *failure_; }
 
   /// Ends the artifact: it is whole if all was written, and else cut, for this reason if nothing else is
   /// known. Errors: the system's.
   transport::Task<Result<void>> end(std::string why_cut);
-  /// Shows that it is still being taken.
-  transport::Task<void> touch();
+  /// Writes to the disk what has come, and shows that it is still being taken.
+  transport::Task<void> refresh();
   /// Removes the artifact, and breaks off what is being taken for it.
   void drop();
+  /// Why it is cut; empty if it is whole. After end().
+  [[nodiscard]] const std::string& why_cut() const { return work_->file->artifact().why; }
+  [[nodiscard]] bool dropped() const { return failure_ && failure_->cause == ECANCELED; }
   /// How many older artifacts had to go for it since this was called last.
   [[nodiscard]] std::size_t take_removed();
 
@@ -64,17 +69,21 @@ class ArtifactStream final : public transport::Stream {
   transport::WriteOperation* operation_ = nullptr;
   transport::Wake* gone_ = nullptr;
   std::optional<Error> failure_;
-  bool finished_ = false;  ///< All was written.
+  bool finished_ = false;           ///< All was written.
+  transport::Semaphore file_turn_;  ///< One thread at a time works on the file.
   transport::TaskSet writing_;
 };
 
 class KeptResponse final : public Response {
  public:
-  KeptResponse(transport::Loop& loop, transport::MessageHead request, std::unique_ptr<ArtifactFile> file);
+  /// `place`: of the caller, for as long as this lives.
+  KeptResponse(transport::Loop& loop, transport::MessageHead request, std::unique_ptr<ArtifactFile> file,
+               Places::Place place);
 
   [[nodiscard]] const transport::MessageHead& request() const override { return request_; }
   [[nodiscard]] transport::Stream& stream() override { return stream_; }
   void send_head(int status, transport::HeaderFields fields, bool body) override;
+  bool take_refusal(Refusal& refusal) override;
 
   [[nodiscard]] const Artifact& artifact() const { return artifact_; }
   /// Passes once it is known whether something is taken: at once if it was refused.
@@ -93,6 +102,7 @@ class KeptResponse final : public Response {
   transport::Event decided_;
   std::optional<Refusal> refused_;
   bool told_ = false;
+  Places::Place place_;
 };
 
 /// All answers that are being kept.
@@ -101,30 +111,34 @@ class KeptAnswers {
   /// `artifacts` is null if the agent keeps nothing.
   KeptAnswers(transport::Loop& loop, Log log, std::shared_ptr<const Artifacts> artifacts);
 
-  /// Begins one. Refused if the agent keeps nothing, or there is no room.
+  /// Begins one. Refused if the agent keeps nothing, too many are under way, or there is no room.
   transport::Task<tl::expected<std::shared_ptr<KeptResponse>, Refusal>> begin(transport::MessageHead request,
-                                                                              Artifact artifact);
+                                                                              Artifact artifact,
+                                                                              const Caller& caller);
   /// Runs what handles the request, and ends the artifact after it. `owner` keeps alive what that uses.
-  /// Refused if too many are under way.
-  [[nodiscard]] std::optional<Refusal> run(std::shared_ptr<KeptResponse> response,
-                                           transport::Task<std::optional<Refusal>> handled,
-                                           std::shared_ptr<void> owner, const Caller& caller);
+  void run(std::shared_ptr<KeptResponse> response, transport::Task<std::optional<Refusal>> handled,
+           std::shared_ptr<void> owner) {
+    tasks_.spawn(keep(std::move(response), std::move(handled), std::move(owner)));
+  }
   /// Breaks one off and removes it. Returns whether it was under way here.
-  bool drop(const std::string& id);
+  transport::Task<bool> drop(std::string id);
+  /// Waits until none is under way.
+  transport::Task<void> idle() { return tasks_.idle(); }
   void clear() { tasks_.clear(); }
 
  private:
   transport::Task<void> keep(std::shared_ptr<KeptResponse> response,
-                             transport::Task<std::optional<Refusal>> handled, std::shared_ptr<void> owner,
-                             Places::Place place);
-  transport::Task<void> touch(KeptResponse& response);
-  void tell(KeptResponse& response, const Result<void>& ended);
+                             transport::Task<std::optional<Refusal>> handled, std::shared_ptr<void> owner);
+  transport::Task<void> refresh(KeptResponse& response);
+  void tell(KeptResponse& response, const Result<void>& ended) const;
+  void tell_removed(std::size_t removed) const;
 
   transport::Loop& loop_;
   Log log_;
   std::shared_ptr<const Artifacts> artifacts_;
   Places places_;
   std::map<std::string, KeptResponse*, std::less<>> under_way_;  ///< By their ids.
+  transport::Condition ended_;                                   ///< Changes when one has ended.
   transport::TaskSet tasks_;
 };
 

@@ -14,8 +14,6 @@ namespace {
 constexpr std::uint64_t kRoomStep = std::uint64_t{4} << 20;
 /// A small directory must not lose much of its room to a step.
 constexpr std::uint64_t kStepsInDirectory = 64;
-/// What was appended within this time may be lost when the agent is killed.
-constexpr std::chrono::seconds kFlushAfter{1};
 
 }  // namespace
 
@@ -30,8 +28,7 @@ ArtifactFile::ArtifactFile(std::shared_ptr<const Artifacts> directory, Artifact 
     : directory_(std::move(directory)),
       artifact_(std::move(artifact)),
       file_(std::move(file)),
-      compressed_(*file_),
-      flushed_(Clock::now()) {}
+      compressed_(*file_) {}
 
 ArtifactFile::~ArtifactFile() {
   if (!ended_) std::ignore = end("the agent ended while it was taken");
@@ -40,21 +37,25 @@ ArtifactFile::~ArtifactFile() {
 Result<void> ArtifactFile::append(std::span<const std::byte> bytes, std::size_t& removed) {
   // Compression may add some bytes, but not as many as are left of a step.
   if (file_->size() + bytes.size() > room_) {
-    const std::uint64_t more =
-        bytes.size() + std::min(kRoomStep, directory_->limits().bytes / kStepsInDirectory);
+    const std::uint64_t most = directory_->limits().bytes;
+    const std::uint64_t more = bytes.size() + std::min(kRoomStep, most / kStepsInDirectory);
+    // All others must not go for one.
+    if (file_->size() + more > most / 2)
+      return fail("keep it in", directory_->path(), "it is larger than half of what the directory may hold",
+                  "raise artifacts.size");
     RETURN_IF_ERROR(directory_->make_room(more, removed));
     room_ = file_->size() + more;
   }
+  is_flushed_ = false;
   RETURN_IF_ERROR(compressed_.append(bytes));
   digest_.add(bytes);
   artifact_.size += bytes.size();
-  if (Clock::now() - flushed_ < kFlushAfter) return {};
-  RETURN_IF_ERROR(compressed_.flush());
-  flushed_ = Clock::now();
   return {};
 }
 
-void ArtifactFile::touch() {
+void ArtifactFile::refresh() {
+  // What fails here fails again later.
+  if (!std::exchange(is_flushed_, true)) std::ignore = compressed_.flush();
   ::utimensat(AT_FDCWD, file_->path().c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
 }
 
@@ -62,25 +63,29 @@ void ArtifactFile::drop() {
   ended_ = true;
   file_.reset();
   std::ignore = directory_->remove_files(artifact_.id);
+  directory_->note_taking(artifact_.id, false);
 }
 
 Result<void> ArtifactFile::end(std::string why) {
   ended_ = true;
+  struct stat found {};
+  const bool is_gone = ::lstat(file_->path().c_str(), &found) != 0;
   Result<void> kept = compressed_.end();
   if (kept) kept = file_->keep();
+  artifact_.bytes = file_->size();
   if (kept) {
     artifact_.sha256 = digest_.end();
-    artifact_.bytes = file_->size();
   } else {
-    // The disk is full, or has gone. A description may have room once the rest is gone.
+    // The disk is full, or fails. What is there can be read as far as it goes.
+    file_->leave();
     artifact_.size = 0;
-    artifact_.bytes = 0;
-    file_.reset();
     if (why.empty()) why = kept.error().message();
   }
   artifact_.state = why.empty() ? Artifact::State::whole : Artifact::State::cut;
   artifact_.why = std::move(why);
-  const Result<void> described = directory_->describe(artifact_);
+  Result<void> described =
+      is_gone ? fail("keep", artifact_.id, "somebody has removed its file") : directory_->describe(artifact_);
+  directory_->note_taking(artifact_.id, false);
   return kept ? described : kept;
 }
 

@@ -1,7 +1,6 @@
 // ArtifactFile: the content of an artifact while it is being taken.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -31,12 +30,14 @@ class ArtifactFile {
   /// What was not ended is kept as cut.
   ~ArtifactFile();
 
-  /// Appends to the content, and makes room in the directory as it grows. `removed` counts what goes for it.
-  /// Errors: there is no room, or the system's. They last.
+  /// Appends to the content, and makes room in the directory as it grows, up to half of that. `removed`
+  /// counts what goes for it. Errors: there is no room, or the system's.
   [[nodiscard]] Result<void> append(std::span<const std::byte> bytes, std::size_t& removed);
-  /// Shows that it is still being taken, though nothing comes. Call this every few minutes.
-  void touch();
-  /// Keeps what there is. `why` is not empty if it is cut. Errors: the system's, then it is listed as cut.
+  /// Writes all that was appended, so that it is there if the agent is killed, and shows that it is still
+  /// being taken. Call this every second.
+  void refresh();
+  /// Keeps what there is. `why` is not empty if it is cut. Errors: the system's; then what was written before
+  /// is listed as cut.
   [[nodiscard]] Result<void> end(std::string why = {});
 
   /// Removes it.
@@ -45,15 +46,13 @@ class ArtifactFile {
   [[nodiscard]] const Artifact& artifact() const { return artifact_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   std::shared_ptr<const Artifacts> directory_;
   Artifact artifact_;
   std::unique_ptr<OutputFile> file_;
   CompressedFile compressed_;
   ContentDigest digest_;
   std::uint64_t room_ = 0;  ///< How large the file may become before more room is made.
-  Clock::time_point flushed_;
+  bool is_flushed_ = true;
   bool ended_ = false;
 };
 

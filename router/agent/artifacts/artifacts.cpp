@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <thread>
 #include <tuple>
 
 #include <fcntl.h>
@@ -43,6 +44,8 @@ constexpr std::size_t kMaxCommandLine = 1024;
 constexpr std::chrono::minutes kLeftBehind{10};
 /// For the description, and what the file system needs for all files.
 constexpr std::uint64_t kAround = std::uint64_t{16} << 10;
+constexpr int kLockTries = 50;
+constexpr std::chrono::milliseconds kLockPause{20};
 constexpr const char* kAgentEnded = "the agent ended while it was taken";
 /// For files that have hardly any contents.
 constexpr std::uint64_t kLeastRoom = 4096;
@@ -187,7 +190,22 @@ Result<std::unique_ptr<OutputFile>> Artifacts::create(Artifact& artifact, std::s
   RETURN_IF_ERROR(make_room(kAround, removed));
   ASSIGN_OR_RETURN(auto file, create_file(path_of(artifact.id, kContent)));
   RETURN_IF_ERROR(describe(artifact));
+  note_taking(artifact.id, true);
   return file;
+}
+
+bool Artifacts::is_taking(const std::string& id) const {
+  const std::lock_guard lock(mutex_);
+  return taking_.contains(id);
+}
+
+void Artifacts::note_taking(const std::string& id, bool taking) const {
+  const std::lock_guard lock(mutex_);
+  if (taking) {
+    taking_.insert(id);
+  } else {
+    taking_.erase(id);
+  }
 }
 
 std::vector<Artifacts::Kept> Artifacts::contents() const {
@@ -203,13 +221,18 @@ std::vector<Artifacts::Kept> Artifacts::contents() const {
     const auto [kept, is_new] = by_id.try_emplace(id, Kept{id, 0, Kept::Rank::leftover});
     kept->second.bytes += static_cast<std::uint64_t>(found.st_size);
     if (found.st_mtime > left_behind) kept->second.rank = Kept::Rank::fresh;
+    if (*ending == kAbout) kept->second.has_description = true;
   }
   std::vector<Kept> all;
   Kept* newest_crash = nullptr;
   all.reserve(by_id.size());
   for (auto& [id, kept] : by_id) {
     all.push_back(std::move(kept));
+    if (is_taking(id)) all.back().rank = Kept::Rank::fresh;
     const auto artifact = find(id);
+    // Another version of the agent may be able to read it, or this one at another time.
+    const bool unreadable = !artifact && all.back().has_description;
+    if (unreadable && all.back().rank == Kept::Rank::leftover) all.back().rank = Kept::Rank::ordinary;
     if (!artifact || artifact->state == Artifact::State::under_way) continue;
     const bool is_crash = artifact->kind == kCrash;
     all.back().rank = is_crash && artifact->in_order ? Kept::Rank::in_order : Kept::Rank::ordinary;
@@ -286,7 +309,11 @@ Result<void> Artifacts::begin_use() {
     each.why = kAgentEnded;
     std::ignore = describe(each);
   }
-  if (in_use_) std::ignore = ::flock(in_use_.get(), LOCK_SH | LOCK_NB);
+  // Another one that begins at the same time has it alone for a moment.
+  for (int tries = 0; in_use_ && tries < kLockTries; ++tries) {
+    if (::flock(in_use_.get(), LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK) break;
+    std::this_thread::sleep_for(kLockPause);
+  }
   return {};
 }
 
@@ -318,7 +345,9 @@ void Artifacts::note_progress(Artifact& artifact) const {
   struct stat found {};
   if (::lstat(path_of(artifact.id, kContent).c_str(), &found) == 0)
     artifact.bytes = static_cast<std::uint64_t>(found.st_size);
-  if (found.st_mtime > std::time(nullptr) - std::chrono::seconds(kLeftBehind).count()) return;
+  if (is_taking(artifact.id) ||
+      found.st_mtime > std::time(nullptr) - std::chrono::seconds(kLeftBehind).count())
+    return;
   artifact.state = Artifact::State::cut;
   artifact.why = kAgentEnded;
 }

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,6 +73,7 @@ class Artifacts {
   /// Removes all of it. Fails if there is none with this id, or with the system's error.
   [[nodiscard]] Result<void> remove(const std::string& id) const;
 
+  [[nodiscard]] const std::string& path() const { return directory_; }
   [[nodiscard]] const ArtifactLimits& limits() const { return limits_; }
   /// Makes room for so many bytes more, as for keep(), but keeps the newest crash. Errors: there is none.
   [[nodiscard]] Result<void> make_room(std::uint64_t bytes, std::size_t& removed) const;
@@ -87,6 +90,7 @@ class Artifacts {
     std::string id;
     std::uint64_t bytes = 0;
     Rank rank{};
+    bool has_description = false;
   };
   /// Begins an artifact's content and sets its id. For ArtifactFile.
   [[nodiscard]] Result<std::unique_ptr<OutputFile>> create(Artifact& artifact, std::size_t& removed) const;
@@ -95,6 +99,8 @@ class Artifacts {
   [[nodiscard]] Result<void> write(Artifact& crash, const std::vector<CrashPart>& parts,
                                    std::uint64_t room) const;
   [[nodiscard]] Result<void> check() const;
+  [[nodiscard]] bool is_taking(const std::string& id) const;
+  void note_taking(const std::string& id, bool taking) const;
   void note_progress(Artifact& artifact) const;
   [[nodiscard]] Result<void> describe(const Artifact& artifact) const;
   [[nodiscard]] bool remove_files(const std::string& id) const;
@@ -102,6 +108,9 @@ class Artifacts {
 
   std::string directory_;
   ArtifactLimits limits_;
+  mutable std::mutex mutex_;  ///< Of taking_.
+  /// The ids of those that this agent is taking.
+  mutable std::set<std::string, std::less<>> taking_;
   UniqueFd in_use_;  ///< The directory, locked for as long as this agent uses it.
 };
 

@@ -59,6 +59,7 @@ Task<void> answer_and_forget(std::unique_ptr<Http2Stream> request, Refusal refus
 }  // namespace
 
 Task<void> answer_refused(Response& response, Refusal refusal) {
+  if (response.take_refusal(refusal)) co_return;
   const std::string body = error_json(refusal.why, refusal.hresult);
   response.send_head(refusal.status, refused_fields(refusal, body.size()), true);
   // The answer ends here even if the write fails.

@@ -29,6 +29,9 @@ class Response {
   /// Sends the head. If `body` is false, the answer ends here.
   virtual void send_head(int status, transport::HeaderFields fields, bool body) = 0;
 
+  /// Takes a refusal that is not to be sent. Returns false if it is.
+  virtual bool take_refusal(Refusal& /*refusal*/) { return false; }
+
   /// Sets how many bytes are kept for this answer until it has ended, for the caller's account.
   virtual void count_kept(std::size_t /*bytes*/) {}
 

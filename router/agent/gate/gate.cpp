@@ -29,8 +29,9 @@ std::string identity_key(const Caller& caller) {
 }
 
 std::string owner_of(const Caller& caller) {
+  // A number of a user means somebody else on another host.
   const std::string key = identity_key(caller);
-  if (key.empty()) return {};
+  if (key.empty() || caller.identity->local) return {};
   ContentDigest digest;
   digest.add(std::as_bytes(std::span(key)));
   return digest.end();
@@ -114,8 +115,17 @@ Decision authorize_dump(const Caller& caller, const Runtime& runtime) {
   return decision_of(caller.access->may(ipc::name_of(ipc::kGenerateCoreDump3), traits_of(runtime)));
 }
 
-std::vector<std::string> permissions_for_recent() {
-  return {std::string(ipc::name_of(ipc::kCollectTracing2))};
+std::vector<std::string> permissions_to_take(std::string_view action, const Caller& caller,
+                                             const Runtime& runtime) {
+  if (action == "dump") return {std::string(ipc::name_of(ipc::kGenerateCoreDump3))};
+  std::vector<std::string> permissions;
+  if (action != "profile") permissions.emplace_back(ipc::name_of(ipc::kCollectTracing2));
+  const bool has_samples =
+      action == "profile" || (action == "recent" && authorize_profile(caller, runtime).allowed);
+  if (has_samples) permissions.emplace_back(auth::kProfile);
+  if (action == "profile" && may_profile_kernel(caller, runtime))
+    permissions.emplace_back(auth::kProfileKernel);
+  return permissions;
 }
 
 Decision authorize_recent(const Caller& caller, const Runtime& runtime) {

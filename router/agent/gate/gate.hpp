@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "auth/policy.hpp"
@@ -74,8 +75,10 @@ struct Decision {
 /// Decides about what the recorder has kept of a runtime: it is as secret as a recording of now.
 [[nodiscard]] Decision authorize_recent(const Caller& caller, const Runtime& runtime);
 
-/// What authorize_recent() asks for.
-[[nodiscard]] std::vector<std::string> permissions_for_recent();
+/// What a caller takes when it has the agent take something by the request `action`, such as "trace": the
+/// permissions that it takes to have that, as far as the answer contains what this caller may see.
+[[nodiscard]] std::vector<std::string> permissions_to_take(std::string_view action, const Caller& caller,
+                                                           const Runtime& runtime);
 
 /// Decides about something that was taken of a runtime and kept: whoever gets it needs all permissions that
 /// taking it takes.
