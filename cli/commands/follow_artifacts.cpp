@@ -140,7 +140,9 @@ Task<Result<void>> ArtifactFollower::fill(std::shared_ptr<ArtifactPart> part, st
   };
   CO_RETURN_IF_ERROR(
       co_await router::download_artifact(std::move(session), std::move(id), part->size(), std::move(take)));
-  auto ended = co_await on_disk<void>(loop_, [part] { return part->end(); });
+  // Named: GCC 12 destroys what a lambda in a co_await holds twice.
+  std::function<Result<void>()> end = [part] { return part->end(); };
+  auto ended = co_await on_disk(loop_, std::move(end));
   co_return ended;
 }
 
