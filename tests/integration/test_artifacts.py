@@ -6,7 +6,7 @@ import os
 import signal
 import time
 
-from harness import needs, traces, wait
+from harness import needs, traces, unprivileged, wait
 from harness.api import Api
 from harness.audit import Audit
 from harness.case import Case, main
@@ -254,6 +254,13 @@ class Follow(Keeping, Case):
         """A small artifact."""
         return self.keep("gcdump")
 
+    def write(self, name, content):
+        """What an earlier one has left."""
+        path = os.path.join(self.receives, name)
+        with open(path, "wb") as opened:
+            opened.write(content)
+        unprivileged.give(path, self.lab.near.user)
+
     def follow(self, *arguments, remote=None):
         flags = self.lab.tools_pair.flags()
         where = () if remote == "" else (remote or self.agent.remote,)
@@ -311,9 +318,7 @@ class Follow(Keeping, Case):
     def test_what_was_interrupted_goes_on(self):
         identifier = self.small()
         _, content = self.got(identifier)
-        part = os.path.join(self.receives, f".{identifier}.gcdump.part")
-        with open(part, "wb") as opened:
-            opened.write(content[:-100])
+        self.write(f".{identifier}.gcdump.part", content[:-100])
         process = self.follow()
         wait.until(lambda: identifier in self.here(), process.output, 20)
         self.assert_same_content(identifier, content)
@@ -329,8 +334,7 @@ class Follow(Keeping, Case):
         identifier = self.small()
         _, content = self.got(identifier)
         for damage in (b"x" * 1000, content + b"more"):
-            with open(os.path.join(self.receives, f".{identifier}.gcdump.part"), "wb") as opened:
-                opened.write(damage)
+            self.write(f".{identifier}.gcdump.part", damage)
             process = self.follow()
             wait.until(lambda: identifier in self.here(), process.output, 30)
             self.assert_same_content(identifier, content)
@@ -341,11 +345,9 @@ class Follow(Keeping, Case):
     def test_what_only_lacks_its_name_gets_it(self):
         identifier = self.small()
         _, content = self.got(identifier)
-        with open(os.path.join(self.receives, f".{identifier}.gcdump.part"), "wb") as opened:
-            opened.write(content)
-        with open(os.path.join(self.receives, ".farport-received"), "w", encoding="utf-8") as opened:
-            # A kill in the middle of a line.
-            opened.write(f"{identifier}\n20261127T1")
+        self.write(f".{identifier}.gcdump.part", content)
+        # A kill in the middle of a line.
+        self.write(".farport-received", f"{identifier}\n20261127T1".encode())
         process = self.follow()
         wait.until(lambda: identifier in self.here(), process.output, 20)
         self.assert_same_content(identifier, content)

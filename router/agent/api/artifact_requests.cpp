@@ -106,16 +106,12 @@ Handled ArtifactRequests::keep(Response& response, const Route& route, const Cal
     co_return not_sent(http_status::kBadRequest,
                        "stay and keep leave the dump at different places: give one");
   const Artifact wanted = artifact_for(route, caller, *runtime);
-  // What the caller may not take is refused where it would be taken, which the audit has.
-  if (!authorize_artifact(caller, wanted).allowed) {
-    auto refused = co_await handle(response);
-    co_return refused;
-  }
   AuditEntry entry{"artifact", caller};
   entry.command = "keep";
   entry.runtime = runtime;
   const AuditOnExit audited(audit_, entry, AuditOnExit::Clock::now());
-  auto refused = note_decision(entry, authorize_keeping(caller, *runtime));
+  auto refused = note_decision(entry, authorize_artifact(caller, wanted));
+  if (!refused) refused = note_decision(entry, authorize_keeping(caller, *runtime));
   if (!refused)
     refused = co_await begin_keeping(response, wanted, std::move(handle), std::move(owner), entry);
   if (refused) entry.outcome = {entry.allowed ? Outcome::Kind::failed : Outcome::Kind::refused, refused->why};

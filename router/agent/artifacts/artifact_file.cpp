@@ -31,19 +31,28 @@ ArtifactFile::ArtifactFile(std::shared_ptr<const Artifacts> directory, Artifact 
       compressed_(*file_) {}
 
 ArtifactFile::~ArtifactFile() {
-  if (!ended_) std::ignore = end("the agent ended while it was taken");
+  if (ended_) return;
+  if (artifact_.size == 0) {
+    drop();
+  } else {
+    std::ignore = end("the agent ended while it was taken");
+  }
 }
 
 Result<void> ArtifactFile::append(std::span<const std::byte> bytes, std::size_t& removed) {
   // Compression may add some bytes, but not as many as are left of a step.
   if (file_->size() + bytes.size() > room_) {
     const std::uint64_t most = directory_->limits().bytes;
-    const std::uint64_t more = bytes.size() + std::min(kRoomStep, most / kStepsInDirectory);
+    std::uint64_t more = bytes.size() + std::min(kRoomStep, most / kStepsInDirectory);
     // All others must not go for one.
     if (file_->size() + more > most / 2)
       return fail("keep it in", directory_->path(), "it is larger than half of what the directory may hold",
                   "raise artifacts.size");
-    RETURN_IF_ERROR(directory_->make_room(more, removed));
+    if (!directory_->make_room(more, removed)) {
+      // There may be some on a small disk.
+      more = bytes.size();
+      RETURN_IF_ERROR(directory_->make_room(more, removed));
+    }
     room_ = file_->size() + more;
   }
   is_flushed_ = false;

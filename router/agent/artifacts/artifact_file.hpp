@@ -27,7 +27,7 @@ class ArtifactFile {
                std::unique_ptr<OutputFile> file);
   ArtifactFile(const ArtifactFile&) = delete;
   ArtifactFile& operator=(const ArtifactFile&) = delete;
-  /// What was not ended is kept as cut.
+  /// What was not ended is kept as cut, if there is any.
   ~ArtifactFile();
 
   /// Appends to the content, and makes room in the directory as it grows, up to half of that. `removed`
