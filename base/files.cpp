@@ -124,6 +124,10 @@ std::vector<std::string> names_in(const OpenDirectory& directory, std::string_vi
 
 }  // namespace
 
+bool is_ours_alone(const struct stat& status) {
+  return status.st_uid == ::geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
 bool is_at(int fd, const std::string& path) {
   struct stat open {};
   struct stat there {};

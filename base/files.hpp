@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <dirent.h>
+#include <sys/stat.h>
 
 #include "base/error.hpp"
 
@@ -56,6 +57,9 @@ using OpenDirectory = std::unique_ptr<DIR, DirectoryClose>;
 [[nodiscard]] inline std::string_view file_of(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
+
+/// Whether a file or directory belongs to this user, and nobody else may write there.
+[[nodiscard]] bool is_ours_alone(const struct stat& status);
 
 /// Whether the open file or directory is still the one at `path`. A symbolic link is not followed.
 [[nodiscard]] bool is_at(int fd, const std::string& path);

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 namespace farport {
@@ -29,9 +30,7 @@ std::string percent_encoded(std::string_view text) {
     if (kUnreserved.find(c) != std::string_view::npos) {
       encoded += c;
     } else {
-      encoded += '%';
-      for (const char digit : hex(std::as_bytes(std::span(&c, 1))))
-        encoded += digit >= 'a' ? static_cast<char>(digit - 'a' + 'A') : digit;
+      encoded += fmt::format("%{:02X}", static_cast<unsigned char>(c));
     }
   }
   return encoded;

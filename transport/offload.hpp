@@ -2,7 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "base/error.hpp"
 #include "transport/event.hpp"
@@ -27,6 +29,15 @@ class Offload {
   Event done_;
   Request* request_;  ///< Frees itself when the work has ended; nullptr from then on.
 };
+
+/// Runs `work` on the thread pool, and returns what it returns. It must own what it uses.
+template <typename Made>
+Task<Made> offloaded(Loop& loop, std::function<Made()> work) {
+  const auto made = std::make_shared<std::optional<Made>>();
+  Offload working(loop, [made, work = std::move(work)] { made->emplace(work()); });
+  co_await working.done();
+  co_return std::move(**made);
+}
 
 /// Runs `work` on a new thread and waits for its end. For work that may never end, such as reading what
 /// another process can block. Neither cancelling this nor the end of the program waits for the thread, so

@@ -16,7 +16,6 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "cli/commands/follow_artifacts.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/options/options.hpp"
 #include "cli/output/output.hpp"
@@ -68,8 +67,8 @@ std::string as_json(const KeptList& listed) {
 }
 
 std::string state_of(const router::Artifact& artifact) {
-  if (artifact.kind == router::kCrash || artifact.why.empty())
-    return artifact.why.empty() ? std::string(to_string(artifact.state)) : artifact.why;
+  if (artifact.why.empty()) return std::string(to_string(artifact.state));
+  if (artifact.kind == router::kCrash) return artifact.why;
   return fmt::format("{}: {}", to_string(artifact.state), artifact.why);
 }
 
@@ -177,9 +176,9 @@ Task<std::optional<Result<std::string>>> use_artifacts(transport::Loop& loop,
 }
 
 int artifacts(const config::ArtifactsSettings& settings) {
-  if (settings.get.empty() && settings.remove.empty() && settings.follow.empty())
-    return list_artifacts(settings, {}, artifacts_as_table, "nothing is kept that you may have");
   if (!settings.follow.empty()) return follow_artifacts(settings);
+  if (settings.get.empty() && settings.remove.empty())
+    return list_artifacts(settings, {}, artifacts_as_table, "nothing is kept that you may have");
   ASSIGN_OR_REPORT(auto agents, agents_of(settings.remotes), kUsage);
   transport::Loop loop;
   transport::StopSource stop(loop);

@@ -1,5 +1,4 @@
-#include "cli/commands/follow_artifacts.hpp"
-
+// farport artifacts --follow: receives what agents keep, as it appears.
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "base/log.hpp"
+#include "cli/commands/artifacts.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/output/output.hpp"
 #include "cli/output/received_artifacts.hpp"
@@ -37,15 +37,6 @@ constexpr transport::Milliseconds kUntilSession{200};
 /// What failed is left alone for this time, and twice as long after each further failure.
 constexpr std::chrono::seconds kFirstPause{2};
 constexpr std::chrono::seconds kLongestPause{300};
-
-/// Runs it on another thread, since a disk may be slow.
-template <typename Made>
-Task<Result<Made>> on_disk(transport::Loop& loop, std::function<Result<Made>()> work) {
-  const auto made = std::make_shared<std::optional<Result<Made>>>();
-  transport::Offload working(loop, [made, work = std::move(work)] { made->emplace(work()); });
-  co_await working.done();
-  co_return std::move(**made);
-}
 
 /// Follows the agents, and receives what they keep.
 class ArtifactFollower {
@@ -136,13 +127,13 @@ Task<Result<void>> ArtifactFollower::fill(std::shared_ptr<ArtifactPart> part, st
                                           Session session) {
   router::TakeContent take = [this, part](std::vector<std::byte> bytes) {
     const auto piece = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
-    return on_disk<void>(loop_, [part, piece] { return part->append(*piece); });
+    return transport::offloaded<Result<void>>(loop_, [part, piece] { return part->append(*piece); });
   };
   CO_RETURN_IF_ERROR(
       co_await router::download_artifact(std::move(session), std::move(id), part->size(), std::move(take)));
   // Named: GCC 12 destroys what a lambda in a co_await holds twice.
   std::function<Result<void>()> end = [part] { return part->end(); };
-  auto ended = co_await on_disk(loop_, std::move(end));
+  auto ended = co_await transport::offloaded(loop_, std::move(end));
   co_return ended;
 }
 
@@ -152,7 +143,7 @@ Task<Result<void>> ArtifactFollower::receive(router::Artifact artifact, Session 
     ASSIGN_OR_RETURN(auto part, received->begin(artifact));
     return Part(std::move(part));
   };
-  CO_ASSIGN_OR_RETURN(const Part part, co_await on_disk(loop_, std::move(begin)));
+  CO_ASSIGN_OR_RETURN(const Part part, co_await transport::offloaded(loop_, std::move(begin)));
   const Result<void> filled = co_await fill(part, artifact.id, std::move(session));
   // The agent or the network may do better next time; a full disk here does not.
   if (part->refused()) co_return tl::unexpected(*part->refused());
@@ -164,7 +155,7 @@ Task<Result<void>> ArtifactFollower::receive(router::Artifact artifact, Session 
   std::function<Result<std::string>()> keep = [received = received_, artifact] {
     return received->keep(artifact);
   };
-  CO_ASSIGN_OR_RETURN(const std::string path, co_await on_disk(loop_, std::move(keep)));
+  CO_ASSIGN_OR_RETURN(const std::string path, co_await transport::offloaded(loop_, std::move(keep)));
   co_return print_path(path);
 }
 

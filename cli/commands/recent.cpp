@@ -53,8 +53,8 @@ namespace {
 using transport::IoStatus;
 using transport::Task;
 
-/// How long the runtime may take to begin naming its methods, and to do it. It takes one with
-/// 30,000 methods 0.4 s.
+/// How long the runtime may take to begin naming its methods, and to do it. A runtime that has 30,000 methods
+/// takes 0.4 s.
 constexpr transport::Milliseconds kNamesBegin{5'000};
 constexpr transport::Milliseconds kNamesLimit{60'000};
 constexpr transport::Milliseconds kUsualLast{120'000};

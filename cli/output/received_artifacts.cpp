@@ -1,6 +1,5 @@
 #include "cli/output/received_artifacts.hpp"
 
-#include <array>
 #include <cerrno>
 #include <iterator>
 #include <span>
@@ -68,7 +67,7 @@ Result<std::unique_ptr<ReceivedArtifacts>> ReceivedArtifacts::open(std::string p
   if (!directory) return fail_errno(kUse, path, errno);
   struct stat found {};
   if (::fstat(directory.get(), &found) != 0) return fail_errno(kUse, path, errno);
-  if (found.st_uid != ::geteuid() || (found.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+  if (!is_ours_alone(found))
     return fail(kUse, path, "others could write there", "name a directory of your own, with mode 0700");
   if (::flock(directory.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     return fail(kUse, path, "another process does so already");

@@ -225,11 +225,9 @@ Task<void> Agent::run() {
 
 Task<void> Agent::remove_old_artifacts() {
   for (;;) {
-    const auto removed = std::make_shared<std::size_t>();
-    transport::Offload removing(loop_,
-                                [directory = artifacts_, removed] { *removed = directory->remove_old(); });
-    co_await removing.done();
-    if (*removed > 0) log_->info("removed artifacts that were older than artifacts.age: {}", *removed);
+    std::function<std::size_t()> remove = [directory = artifacts_] { return directory->remove_old(); };
+    const std::size_t removed = co_await transport::offloaded(loop_, std::move(remove));
+    if (removed > 0) log_->info("removed artifacts that were older than artifacts.age: {}", removed);
     co_await transport::sleep(loop_, kLookForOld);
   }
 }

@@ -136,7 +136,7 @@ Result<SymbolCache> SymbolCache::open(const std::string& path) {
   if (!directory || ::fstat(directory.get(), &status) != 0) {
     return fail_errno("keep symbols in", path, errno, "set XDG_CACHE_HOME to a directory of your own");
   }
-  if (status.st_uid != ::geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+  if (!is_ours_alone(status)) {
     return fail("keep symbols in", path, "it is not yours alone",
                 "set XDG_CACHE_HOME to a directory of your own");
   }

@@ -13,11 +13,6 @@ constexpr std::size_t kMaxId = 200;
 constexpr std::size_t kMaxEnding = 20;
 constexpr std::size_t kMaxPermissions = 10;
 
-bool is_id_letter(char each) {
-  return (each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z') || (each >= '0' && each <= '9') ||
-         each == '-' || each == '_' || each == '.';
-}
-
 json object_of(const Artifact& artifact) {
   return {{"id", artifact.id},
           {"kind", artifact.kind},
@@ -57,7 +52,7 @@ Artifact artifact_of(const json& object) {
   artifact.kind = text_in(object, "kind");
   artifact.ending = text_in(object, "ending");
   const bool is_name = is_artifact_id(artifact.id) && artifact.ending.size() <= kMaxEnding &&
-                       std::ranges::all_of(artifact.ending, is_id_letter);
+                       std::ranges::all_of(artifact.ending, is_artifact_id_letter);
   if (!is_name) throw std::invalid_argument("an artifact's id or ending can't be in a file's name");
   artifact.runtime = runtime_of(object.at("runtime"));
   artifact.runtime.kernel_pid = number_at<std::uint64_t>(object, "kernel_pid");
@@ -91,9 +86,14 @@ std::string_view to_string(Artifact::State state) {
   return "whole";
 }
 
+bool is_artifact_id_letter(char letter) {
+  return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+         (letter >= '0' && letter <= '9') || letter == '-' || letter == '_' || letter == '.';
+}
+
 bool is_artifact_id(std::string_view text) {
   return !text.empty() && text.size() <= kMaxId && text.front() != '.' && text.front() != '-' &&
-         std::ranges::all_of(text, is_id_letter);
+         std::ranges::all_of(text, is_artifact_id_letter);
 }
 
 std::string to_json(const Artifact& artifact) {

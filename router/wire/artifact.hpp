@@ -44,6 +44,8 @@ struct Artifact {
 
 [[nodiscard]] std::string_view to_string(Artifact::State state);
 
+/// Whether an artifact's id may have this letter.
+[[nodiscard]] bool is_artifact_id_letter(char letter);
 /// Whether a text may be an artifact's id. It can be a part of a file's name, then.
 [[nodiscard]] bool is_artifact_id(std::string_view text);
 

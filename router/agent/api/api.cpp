@@ -50,14 +50,25 @@ Refusal head_too_large(std::uint64_t limit) {
 
 /// A route and its handler.
 struct Api::RouteEntry {
+  /// Answering takes one of the caller's connection slots.
+  static constexpr unsigned kInPlace = 1;
+  /// The answer may outlive the session in which it was asked for.
+  static constexpr unsigned kResumable = 2;
+  /// With keep=true the answer becomes an artifact.
+  static constexpr unsigned kKeepable = 4;
+
   std::string_view method;
   std::string_view path;
   Handler handler;
-  bool resumable = false;  ///< The answer may outlive the session in which it was asked for.
-  bool keepable = false;   ///< With keep=true the answer becomes an artifact.
+  unsigned how = 0;
+
+  [[nodiscard]] bool is(unsigned flag) const { return (how & flag) != 0; }
 };
 
 tl::expected<Api::RouteEntry, Refusal> Api::handler_of(const Route& route) {
+  constexpr unsigned kPlace = RouteEntry::kInPlace;
+  constexpr unsigned kResumed = RouteEntry::kResumable;
+  constexpr unsigned kTaken = RouteEntry::kInPlace | RouteEntry::kKeepable;
   static constexpr RouteEntry kRoutes[] = {
       {"GET", "/v1/runtimes", &Api::list},
       {"GET", "/v1/agent", &Api::about_agent},
@@ -66,21 +77,21 @@ tl::expected<Api::RouteEntry, Refusal> Api::handler_of(const Route& route) {
       {"GET", "/v1/metrics", &Api::metrics},
       {"GET", "/v1/metrics/runtimes", &Api::app_metrics},
       {"GET", "/v1/runtimes/{id}/process", &Api::process},
-      {"POST", "/v1/runtimes/{id}/ipc", &Api::connection, true},
-      {"POST", "/v1/runtimes/{id}/dump", &Api::dump, true, true},
+      {"POST", "/v1/runtimes/{id}/ipc", &Api::connection, kResumed},
+      {"POST", "/v1/runtimes/{id}/dump", &Api::dump, kTaken | kResumed},
       {"GET", "/v1/runtimes/{id}/dump", &Api::dump_progress},
-      {"GET", "/v1/runtimes/{id}/trace", &Api::record, false, true},
-      {"GET", "/v1/runtimes/{id}/counters", &Api::record, false, true},
-      {"GET", "/v1/runtimes/{id}/logs", &Api::record, false, true},
-      {"GET", "/v1/runtimes/{id}/exceptions", &Api::record, false, true},
-      {"GET", "/v1/runtimes/{id}/stacks", &Api::record, false, true},
-      {"GET", "/v1/runtimes/{id}/gcdump", &Api::record, false, true},
-      {"POST", "/v1/runtimes/{id}/profile", &Api::profile, true, true},
-      {"POST", "/v1/runtimes/{id}/recent", &Api::recent, true, true},
-      {"GET", "/v1/artifacts", &Api::list_artifacts},
-      {"GET", "/v1/artifacts/{id}", &Api::find_artifact},
-      {"POST", "/v1/artifacts/{id}", &Api::get_artifact, true},
-      {"DELETE", "/v1/artifacts/{id}", &Api::remove_artifact},
+      {"GET", "/v1/runtimes/{id}/trace", &Api::record, kTaken},
+      {"GET", "/v1/runtimes/{id}/counters", &Api::record, kTaken},
+      {"GET", "/v1/runtimes/{id}/logs", &Api::record, kTaken},
+      {"GET", "/v1/runtimes/{id}/exceptions", &Api::record, kTaken},
+      {"GET", "/v1/runtimes/{id}/stacks", &Api::record, kTaken},
+      {"GET", "/v1/runtimes/{id}/gcdump", &Api::record, kTaken},
+      {"POST", "/v1/runtimes/{id}/profile", &Api::profile, kTaken | kResumed},
+      {"POST", "/v1/runtimes/{id}/recent", &Api::recent, kTaken | kResumed},
+      {"GET", "/v1/artifacts", &Api::list_artifacts, kPlace},
+      {"GET", "/v1/artifacts/{id}", &Api::find_artifact, kPlace},
+      {"POST", "/v1/artifacts/{id}", &Api::get_artifact, kPlace | kResumed},
+      {"DELETE", "/v1/artifacts/{id}", &Api::remove_artifact, kPlace},
       {"POST", "/v1/connections/{token}", nullptr},
       {"DELETE", "/v1/connections/{token}", &Api::forget},
   };
@@ -112,12 +123,12 @@ Task<void> Api::handle(std::unique_ptr<Http2Stream> request) {
     co_await refuse(plain, known.error());
   } else if (known->handler == nullptr) {
     co_await resume(std::move(request), std::move(route));
-  } else if (known->keepable && route.parameter("keep") == "true") {
-    co_await finish(plain, keep(plain, known->handler, std::move(route)));
-  } else if (known->resumable && ResumptionTable::wanted(request->head())) {
-    co_await outlive(std::move(request), known->handler, std::move(route));
+  } else if (known->is(RouteEntry::kKeepable) && route.parameter("keep") == "true") {
+    co_await finish(plain, keep(plain, *known, std::move(route)));
+  } else if (known->is(RouteEntry::kResumable) && ResumptionTable::wanted(request->head())) {
+    co_await outlive(std::move(request), *known, std::move(route));
   } else {
-    co_await finish(plain, (this->*known->handler)(plain, std::move(route)));
+    co_await finish(plain, answer(*known, plain, std::move(route)));
   }
 }
 
@@ -127,25 +138,28 @@ Task<void> Api::finish(Response& response, Handled handled) {
   if (refused) co_await refuse(response, std::move(*refused));
 }
 
-Handled Api::keep(Response& response, Handler handler, Route route) {
+Handled Api::answer(const RouteEntry& known, Response& response, Route route) {
+  if (known.is(RouteEntry::kInPlace)) return in_place(response, std::move(route), known.handler);
+  return (this->*known.handler)(response, std::move(route));
+}
+
+Handled Api::keep(Response& response, RouteEntry known, Route route) {
   auto runtime = parts_.runtimes.find(route, session_.caller);
   if (!runtime) co_return runtime.error();
-  ArtifactRequests::Handle handle = [this, handler, route](Response& to) {
-    return (this->*handler)(to, route);
-  };
+  ArtifactRequests::Handle handle = [this, known, route](Response& to) { return answer(known, to, route); };
   auto refused = co_await parts_.artifacts.keep(response, route, session_.caller, std::move(*runtime),
                                                 std::move(handle), shared_from_this());
   co_return refused;
 }
 
-Task<void> Api::outlive(std::unique_ptr<Http2Stream> request, Handler handler, Route route) {
+Task<void> Api::outlive(std::unique_ptr<Http2Stream> request, RouteEntry known, Route route) {
   PlainResponse plain(*request);
   auto resumable = parts_.resumption.begin(request, session_.caller);
   if (!resumable) {
     co_await refuse(plain, resumable.error());
     co_return;
   }
-  Task<void> work = finish(**resumable, (this->*handler)(**resumable, std::move(route)));
+  Task<void> work = finish(**resumable, answer(known, **resumable, std::move(route)));
   parts_.resumption.spawn([](std::shared_ptr<Api>, std::unique_ptr<ResumableResponse> answered,
                              Task<void> handled) -> Task<void> {
     // A local is destroyed before the parameters: the answer must outlive the task that works on it.
@@ -265,10 +279,6 @@ Handled Api::in_place(Response& response, Route route, Handler work) {
 }
 
 Handled Api::record(Response& response, Route route) {
-  return in_place(response, std::move(route), &Api::take_recording);
-}
-
-Handled Api::take_recording(Response& response, Route route) {
   const auto runtime = parts_.runtimes.find(route, session_.caller);
   if (!runtime) co_return runtime.error();
   const std::string kind = route.path.substr(route.path.rfind('/') + 1);
@@ -279,61 +289,33 @@ Handled Api::take_recording(Response& response, Route route) {
 }
 
 Handled Api::dump(Response& response, Route route) {
-  return in_place(response, std::move(route), &Api::take_dump);
-}
-
-Handled Api::take_dump(Response& response, Route route) {
   auto runtime = parts_.runtimes.find(route, session_.caller);
   return parts_.dumps.take(response, std::move(route), session_.caller, std::move(runtime));
 }
 
 Handled Api::profile(Response& response, Route route) {
-  return in_place(response, std::move(route), &Api::take_profile);
-}
-
-Handled Api::take_profile(Response& response, Route route) {
   auto runtime = parts_.runtimes.find(route, session_.caller);
   return parts_.profiles.take(response, std::move(route), session_.caller, std::move(runtime));
 }
 
 Handled Api::recent(Response& response, Route route) {
-  return in_place(response, std::move(route), &Api::take_recent);
-}
-
-Handled Api::take_recent(Response& response, Route route) {
   auto runtime = parts_.runtimes.find(route, session_.caller);
   return parts_.recent.take(response, std::move(route), session_.caller, std::move(runtime));
 }
 
-Handled Api::list_artifacts(Response& response, Route route) {
-  return in_place(response, std::move(route), &Api::list_artifacts_now);
-}
-
-Handled Api::list_artifacts_now(Response& response, Route) {
+Handled Api::list_artifacts(Response& response, Route) {
   return parts_.artifacts.list(response, session_.caller);
 }
 
 Handled Api::find_artifact(Response& response, Route route) {
-  return in_place(response, std::move(route), &Api::find_artifact_now);
-}
-
-Handled Api::find_artifact_now(Response& response, Route route) {
   return parts_.artifacts.find(response, std::move(route), session_.caller);
 }
 
 Handled Api::get_artifact(Response& response, Route route) {
-  return in_place(response, std::move(route), &Api::get_artifact_now);
-}
-
-Handled Api::get_artifact_now(Response& response, Route route) {
   return parts_.artifacts.take(response, std::move(route), session_.caller, parts_.recent);
 }
 
 Handled Api::remove_artifact(Response& response, Route route) {
-  return in_place(response, std::move(route), &Api::remove_artifact_now);
-}
-
-Handled Api::remove_artifact_now(Response& response, Route route) {
   return parts_.artifacts.remove(response, std::move(route), session_.caller);
 }
 

@@ -168,6 +168,8 @@ class Api : public std::enable_shared_from_this<Api> {
   struct RouteEntry;
 
   [[nodiscard]] static tl::expected<RouteEntry, Refusal> handler_of(const Route& route);
+  /// Answers a request by the handler of its route.
+  Handled answer(const RouteEntry& known, Response& response, Route route);
   transport::Task<void> finish(Response& response, Handled handled);
   transport::Task<void> refuse(Response& response, Refusal refusal);
   transport::Task<void> refuse(Response& response, const LimitExceeded& exceeded);
@@ -185,26 +187,18 @@ class Api : public std::enable_shared_from_this<Api> {
   Handled in_place(Response& response, Route route, Handler work);
   Handled dump(Response& response, Route route);
   Handled record(Response& response, Route route);
-  Handled take_recording(Response& response, Route route);
-  Handled take_dump(Response& response, Route route);
   Handled dump_progress(Response& response, Route route);
   Handled list_artifacts(Response& response, Route route);
-  Handled list_artifacts_now(Response& response, Route route);
   Handled find_artifact(Response& response, Route route);
-  Handled find_artifact_now(Response& response, Route route);
   Handled get_artifact(Response& response, Route route);
-  Handled get_artifact_now(Response& response, Route route);
   Handled remove_artifact(Response& response, Route route);
-  Handled remove_artifact_now(Response& response, Route route);
   Handled profile(Response& response, Route route);
-  Handled take_profile(Response& response, Route route);
   Handled recent(Response& response, Route route);
-  Handled take_recent(Response& response, Route route);
   Handled forget(Response& response, Route route);
   /// Has the answer become an artifact.
-  Handled keep(Response& response, Handler handler, Route route);
+  Handled keep(Response& response, RouteEntry known, Route route);
   /// Answers a request with a resumable response, which may outlive its session.
-  transport::Task<void> outlive(std::unique_ptr<transport::Http2Stream> request, Handler handler,
+  transport::Task<void> outlive(std::unique_ptr<transport::Http2Stream> request, RouteEntry known,
                                 Route route);
   transport::Task<void> resume(std::unique_ptr<transport::Http2Stream> request, Route route);
 

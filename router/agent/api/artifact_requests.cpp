@@ -13,6 +13,7 @@
 #include "ipc/commands.hpp"
 #include "router/agent/api/sending.hpp"
 #include "router/wire/json_members.hpp"
+#include "transport/offload.hpp"
 #include "transport/race.hpp"
 
 namespace farport::router {
@@ -95,6 +96,14 @@ Artifact artifact_for(const Route& route, const Caller& caller, const Runtime& r
   return artifact;
 }
 
+AuditEntry entry_of(std::string command, const Artifact& artifact, const Caller& caller) {
+  AuditEntry entry{"artifact", caller};
+  entry.command = std::move(command);
+  entry.arguments = arguments_of(artifact);
+  entry.runtime = std::make_shared<const Runtime>(artifact.runtime);
+  return entry;
+}
+
 /// What is refused is mostly refused within this time.
 constexpr transport::Milliseconds kUntilDecided{1'000};
 
@@ -136,7 +145,7 @@ Handled ArtifactRequests::begin_keeping(Response& response, Artifact wanted, Han
 Handled ArtifactRequests::list(Response& response, const Caller& caller) {
   if (artifacts_ == nullptr) co_return keeps_nothing();
   std::function<std::vector<Artifact>()> read = [directory = artifacts_] { return directory->all(); };
-  auto all = co_await from_disk(loop_, std::move(read));
+  auto all = co_await transport::offloaded(loop_, std::move(read));
   std::erase_if(all, [&caller](const Artifact& each) { return !authorize_artifact(caller, each).allowed; });
   co_await response.send(http_status::kOk, kJson, to_json(all));
   co_return std::nullopt;
@@ -145,7 +154,7 @@ Handled ArtifactRequests::list(Response& response, const Caller& caller) {
 Task<tl::expected<Artifact, Refusal>> ArtifactRequests::find_seen(std::string id, const Caller& caller) {
   if (artifacts_ == nullptr) co_return tl::unexpected(keeps_nothing());
   std::function<Result<Artifact>()> find = [directory = artifacts_, id] { return directory->find(id); };
-  auto found = co_await from_disk(loop_, std::move(find));
+  auto found = co_await transport::offloaded(loop_, std::move(find));
   if (found && caller.sees(found->runtime)) co_return std::move(*found);
   co_return tl::unexpected(no_artifact(id));
 }
@@ -163,10 +172,7 @@ Handled ArtifactRequests::take(Response& response, Route route, const Caller& ca
                                RecentRequests& recent) {
   auto artifact = co_await find_seen(route.id, caller);
   if (!artifact) co_return artifact.error();
-  AuditEntry entry{"artifact", caller};
-  entry.command = "get";
-  entry.arguments = arguments_of(*artifact);
-  entry.runtime = std::make_shared<const Runtime>(artifact->runtime);
+  AuditEntry entry = entry_of("get", *artifact, caller);
   const AuditOnExit audited(audit_, entry, AuditOnExit::Clock::now());
   auto refused = note_decision(entry, authorize_artifact(caller, *artifact));
   if (!refused) refused = co_await send(response, std::move(route), std::move(*artifact), entry, recent);
@@ -192,7 +198,7 @@ Handled ArtifactRequests::send(Response& response, Route route, Artifact artifac
     if (!first) return tl::unexpected(first.error());
     return files;
   };
-  auto opened = co_await from_disk(loop_, std::move(open));
+  auto opened = co_await transport::offloaded(loop_, std::move(open));
   if (!opened && opened.error().cause == ENOENT) co_return no_artifact(artifact.id);
   if (!opened) co_return not_sent(http_status::kGone, opened.error().message());
   if (!opened->content) {
@@ -215,7 +221,7 @@ Handled ArtifactRequests::remove_now(const Artifact& artifact) {
   std::function<Result<void>()> remove = [directory = artifacts_, id = artifact.id] {
     return directory->remove(id);
   };
-  const Result<void> removed = co_await from_disk(loop_, std::move(remove));
+  const Result<void> removed = co_await transport::offloaded(loop_, std::move(remove));
   if (!removed) co_return not_sent(http_status::kBadGateway, removed.error().message());
   co_return std::nullopt;
 }
@@ -223,15 +229,10 @@ Handled ArtifactRequests::remove_now(const Artifact& artifact) {
 Handled ArtifactRequests::remove(Response& response, Route route, const Caller& caller) {
   auto artifact = co_await find_seen(std::move(route.id), caller);
   if (!artifact) co_return artifact.error();
-  AuditEntry entry{"artifact", caller};
-  entry.command = "remove";
-  entry.arguments = arguments_of(*artifact);
-  entry.runtime = std::make_shared<const Runtime>(artifact->runtime);
+  AuditEntry entry = entry_of("remove", *artifact, caller);
   const AuditOnExit audited(audit_, entry, AuditOnExit::Clock::now());
   auto refused = note_decision(entry, authorize_removal(caller, *artifact));
-  if (!refused) {
-    refused = co_await remove_now(*artifact);
-  }
+  if (!refused) refused = co_await remove_now(*artifact);
   if (refused) {
     entry.outcome = {entry.allowed ? Outcome::Kind::failed : Outcome::Kind::refused, refused->why};
     co_return refused;

@@ -171,7 +171,7 @@ Task<tl::expected<std::shared_ptr<KeptResponse>, Refusal>> KeptAnswers::begin(tr
                                                                    removed] {
     return ArtifactFile::create(directory, artifact, *removed);
   };
-  auto file = co_await from_disk(loop_, std::move(create));
+  auto file = co_await transport::offloaded(loop_, std::move(create));
   tell_removed(*removed);
   if (!file) co_return tl::unexpected(no_room(file.error()));
   co_return std::make_shared<KeptResponse>(loop_, std::move(request), std::move(*file), std::move(*place));

@@ -1,5 +1,7 @@
 #include "router/agent/api/sending.hpp"
 
+#include "transport/offload.hpp"
+
 namespace farport::router {
 
 using transport::IoStatus;
@@ -22,7 +24,7 @@ NextPiece pieces_of_file(transport::Loop& loop, std::shared_ptr<const UniqueFd> 
     if (!*reader) reader->emplace(file, cut_off);
     return (*reader)->next();
   };
-  return [&loop, read] { return from_disk(loop, read); };
+  return [&loop, read] { return transport::offloaded(loop, read); };
 }
 
 Task<Result<void>> send_all(NextPiece next, transport::Stream& caller, std::uint64_t& sent) {

@@ -15,7 +15,6 @@
 #include "router/agent/connections/response.hpp"
 #include "router/agent/gate/audit.hpp"
 #include "router/wire/http_status.hpp"
-#include "transport/offload.hpp"
 #include "transport/stream.hpp"
 #include "transport/task.hpp"
 
@@ -26,15 +25,6 @@ namespace farport::router {
 
 /// The refusal of an agent without a directory for what it keeps.
 [[nodiscard]] Refusal keeps_nothing();
-
-/// Runs `read` on another thread, since a disk may be slow. It must own what it uses.
-template <typename Made>
-transport::Task<Made> from_disk(transport::Loop& loop, std::function<Made()> read) {
-  const auto made = std::make_shared<std::optional<Made>>();
-  transport::Offload reading(loop, [made, read = std::move(read)] { made->emplace(read()); });
-  co_await reading.done();
-  co_return std::move(**made);
-}
 
 /// The next bytes of what is sent; nothing after the end.
 using NextPiece = std::function<transport::Task<Result<std::vector<std::byte>>>()>;

@@ -92,8 +92,8 @@ Result<void> ArtifactFile::end(std::string why) {
   }
   artifact_.state = why.empty() ? Artifact::State::whole : Artifact::State::cut;
   artifact_.why = std::move(why);
-  Result<void> described =
-      is_gone ? fail("keep", artifact_.id, "somebody has removed its file") : directory_->describe(artifact_);
+  Result<void> described = fail("keep", artifact_.id, "its file was removed");
+  if (!is_gone) described = directory_->describe(artifact_);
   directory_->note_taking(artifact_.id, false);
   return kept ? described : kept;
 }

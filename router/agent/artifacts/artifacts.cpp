@@ -56,7 +56,7 @@ std::string new_id(const Artifact& artifact) {
   std::erase_if(time, [](char each) { return each == '-' || each == ':'; });
   std::string name = artifact.runtime.name.substr(0, kMaxNameInId);
   std::ranges::replace_if(
-      name, [](char each) { return !is_artifact_id(std::string("x") + each); }, '_');
+      name, [](char each) { return !is_artifact_id_letter(each); }, '_');
   return fmt::format("{}-{}-{}-{}", time, name, artifact.runtime.pid, random_token().substr(0, 8));
 }
 
@@ -131,8 +131,7 @@ Result<void> Artifacts::check() const {
   struct stat found {};
   if (::stat(directory_.c_str(), &found) != 0) return fail_errno(kUse, directory_, errno);
   if (!S_ISDIR(found.st_mode)) return fail_errno(kUse, directory_, ENOTDIR);
-  const bool ours = found.st_uid == ::geteuid() && (found.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-  if (!ours)
+  if (!is_ours_alone(found))
     return fail(kUse, directory_, "others could write there",
                 "let it belong to the agent's user, with mode 0700");
   if (::access(directory_.c_str(), W_OK) != 0) return fail_errno(kUse, directory_, errno);

@@ -37,9 +37,9 @@ struct CrashPart {
   std::uint64_t held = 0;                        ///< The memory that it takes, in bytes.
 };
 
-/// A directory with some files for each artifact: ID.json, which describes it, and without which it is not
-/// listed; of a crash ID.nettrace.zst, ID.samples.zst and ID.names-1.nettrace.zst and so on, which are joined
-/// for whoever gets it; of anything else ID.content.zst. Several agents may use it at a time.
+/// A directory with some files for each artifact. ID.json describes it; without that file it is not listed. A
+/// crash has ID.nettrace.zst, ID.samples.zst, ID.names-1.nettrace.zst and so on, which are joined for each
+/// caller. Anything else has ID.content.zst. Several agents may use the directory at a time.
 /// All functions may wait for the disk, and may be called on any thread.
 class Artifacts {
  public:

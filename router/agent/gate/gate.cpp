@@ -29,7 +29,7 @@ std::string identity_key(const Caller& caller) {
 }
 
 std::string owner_of(const Caller& caller) {
-  // A number of a user means somebody else on another host.
+  // On another host the same number may be another user's.
   const std::string key = identity_key(caller);
   if (key.empty() || caller.identity->local) return {};
   ContentDigest digest;
