@@ -162,6 +162,12 @@ std::vector<Setting<Configuration>> own_settings() {
        .details = "The newest crash stays.",
        .commands = kHere,
        .kind = K::Duration{at<&C::artifacts, &ArtifactSettings::age>}},
+      {.key = "egress",
+       .file_only = true,
+       .help = "Stores to which what is kept is sent",
+       .details = "See [stores](#stores).",
+       .commands = kHere,
+       .kind = K::Egress{at<&C::egress>}},
       {.key = "session.drain",
        .flag = "drain",
        .value = "DURATION",
@@ -348,6 +354,50 @@ std::vector<Setting<auth::RoleRule>> role_settings() {
       {.key = "commands",
        .help = "Protocol commands that the role allows, by name; `*` stands for any letters",
        .kind = K::Texts{at<&R::commands>}},
+  };
+}
+
+std::vector<Setting<EgressSettings>> egress_settings() {
+  using E = EgressSettings;
+  using K = Kinds<E>;
+  return {
+      {.key = "name",
+       .help = "What the log and the list of artifacts call the store",
+       .kind = K::Text{at<&E::name>}},
+      {.key = "command",
+       .help =
+           "Program and arguments: it gets an artifact as its standard input. No shell takes part, unless "
+           "the program is one",
+       .kind = K::Texts{at<&E::command>}},
+      {.key = "check",
+       .help =
+           "The same, run afterwards without input: it prints how many bytes the store has, which must be "
+           "what was sent",
+       .default_text = "exit code 0 of `command` counts",
+       .kind = K::Texts{at<&E::check>}},
+      {.key = "kinds",
+       .help = "Kinds of artifacts, such as `crash`, `dump`, `trace`",
+       .default_text = "all",
+       .kind = K::Texts{at<&E::kinds>}},
+      {.key = "user",
+       .help = "User whom both commands run as, NAME or NAME:GROUP. An agent that is root needs it",
+       .default_text = "the agent's",
+       .kind = K::Text{at<&E::user>}},
+      {.key = "environment",
+       .help =
+           "Variables of the agent's own environment that both commands get; `RCLONE_*` are all with that "
+           "beginning",
+       .kind = K::Texts{at<&E::environment>}},
+      {.key = "reads",
+       .help = "Files and directories that both commands may read, beside programs, libraries and CA "
+               "certificates",
+       .kind = K::Paths{at<&E::reads>}},
+      {.key = "writes",
+       .help = "Directories that both commands may write to",
+       .kind = K::Paths{at<&E::writes>}},
+      {.key = "timeout",
+       .help = "A command that takes nothing, or does not end, for this long is ended",
+       .kind = K::Duration{at<&E::timeout>}},
   };
 }
 

@@ -349,6 +349,11 @@ const std::vector<Setting<auth::RoleRule>>& settings() {
   static const std::vector<Setting<auth::RoleRule>> all = role_settings();
   return all;
 }
+template <>
+const std::vector<Setting<EgressSettings>>& settings() {
+  static const std::vector<Setting<EgressSettings>> all = egress_settings();
+  return all;
+}
 
 namespace {
 
@@ -403,6 +408,7 @@ struct Describer {
   void operator()(const typename K::AnyLimit&) { is("list of limits", Takes::many); }
   void operator()(const typename K::Roles&) { is("table of roles", Takes::many); }
   void operator()(const typename K::Grants&) { is("list of grants", Takes::many); }
+  void operator()(const typename K::Egress&) { is("list of stores", Takes::many); }
   void operator()(const typename K::Remotes&) { is("table of remotes", Takes::many); }
 
  private:
@@ -447,6 +453,7 @@ std::vector<Description> describe_everything() {
   describe_all<RemoteSettings>("remotes.NAME.", all);
   describe_all<auth::Grant>("grants.", all);
   describe_all<auth::RoleRule>("roles.NAME.", all);
+  describe_all<EgressSettings>("egress.", all);
   return all;
 }
 

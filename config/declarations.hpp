@@ -68,11 +68,12 @@ struct Kinds {
   struct AnyLimit : Of<auth::LimitSettings> {};
   struct Roles : Of<std::vector<auth::RoleRule>> {};
   struct Grants : Of<std::vector<auth::Grant>> {};
+  struct Egress : Of<std::vector<EgressSettings>> {};
   struct Remotes : Of<std::map<std::string, RemoteSettings>> {};
 
   using Any =
       std::variant<Text, Texts, Words, Numbers, Boolean, OneOf, Path, Paths, Duration, Size, Addresses,
-                   Sockets, Audit, Allow, AllowAll, Limit, AnyLimit, Roles, Grants, Remotes>;
+                   Sockets, Audit, Allow, AllowAll, Limit, AnyLimit, Roles, Grants, Egress, Remotes>;
 };
 
 /// A function from a structure to its member, or to a member of its member.
@@ -108,10 +109,11 @@ void complete(std::vector<Setting<Target>>& all, Commands commands) {
   }
 }
 
-/// The agent's settings, limits included, and those of elements of grants and roles.
+/// The agent's settings, limits included, and those of elements of grants, roles and stores.
 [[nodiscard]] std::vector<Setting<Configuration>> agent_settings();
 [[nodiscard]] std::vector<Setting<auth::Grant>> grant_settings();
 [[nodiscard]] std::vector<Setting<auth::RoleRule>> role_settings();
+[[nodiscard]] std::vector<Setting<EgressSettings>> egress_settings();
 
 /// The settings of a Target, in the order of the documentation.
 template <typename Target>
@@ -124,6 +126,8 @@ template <>
 const std::vector<Setting<auth::Grant>>& settings();  ///< Of an element of [[grants]].
 template <>
 const std::vector<Setting<auth::RoleRule>>& settings();  ///< Their keys stand below roles.NAME.
+template <>
+const std::vector<Setting<EgressSettings>>& settings();  ///< Of an element of [[egress]].
 
 /// How many values a flag takes.
 enum class Takes { nothing, maybe_one, one, many };
@@ -149,7 +153,7 @@ struct Description {
   [[nodiscard]] bool is_common() const { return !flag.empty() && commands.size() > 10; }
 };
 
-/// All settings, those of remotes, grants and roles included.
+/// All settings, those of remotes, grants, roles and stores included.
 [[nodiscard]] const std::vector<Description>& descriptions();
 
 }  // namespace farport::config

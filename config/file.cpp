@@ -62,6 +62,15 @@ void read_grants(Reader& reader, const toml::node& node, std::vector<auth::Grant
   });
 }
 
+void read_egress(Reader& reader, const toml::node& node, std::vector<EgressSettings>& stores) {
+  reader.each(node, [&](const toml::node& element) {
+    EgressSettings& store = stores.emplace_back();
+    read_table(reader, element, "", store);
+    const Result<void> usable = check_store(store);
+    if (reader.ok() && !usable) reader.problem(element.source(), usable.error().message());
+  });
+}
+
 /// Checks that a remote has what it needs, and that `verify` is not empty.
 void check_remote(Reader& reader, const toml::table& table, const RemoteSettings& remote) {
   if (remote.addresses.empty() && remote.reach.empty() && remote.via.empty() && !table.contains("address")) {
@@ -116,6 +125,7 @@ struct Reading {
   void operator()(const typename K::AnyLimit&) const {}
   void operator()(const typename K::Roles& kind) const { read_roles(reader, node, kind.in(target)); }
   void operator()(const typename K::Grants& kind) const { read_grants(reader, node, kind.in(target)); }
+  void operator()(const typename K::Egress& kind) const { read_egress(reader, node, kind.in(target)); }
   void operator()(const typename K::Remotes& kind) const { read_remotes(reader, node, kind.in(target)); }
 };
 

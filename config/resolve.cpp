@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
+#include <string_view>
 
 #include "config/flags.hpp"
 #include "config/values.hpp"
@@ -188,6 +190,17 @@ bool is_host_name(const std::string& name) {
          });
 }
 
+void check_stores(Resolver& resolver, const ServeSettings& settings) {
+  if (settings.egress.empty()) return;
+  if (settings.artifacts.directory.empty())
+    resolver.problem("a store gets what is kept, but nothing is: give --artifacts DIR");
+  std::set<std::string_view> names;
+  for (const EgressSettings& store : settings.egress) {
+    if (!names.insert(store.name).second)
+      resolver.problem("two stores have the name " + store.name + ": give each its own");
+  }
+}
+
 void check_serve(Resolver& resolver, const ServeSettings& settings) {
   if (!is_host_name(settings.host_name)) {
     resolver.problem("the host name \"" + settings.host_name +
@@ -205,6 +218,7 @@ void check_serve(Resolver& resolver, const ServeSettings& settings) {
   if (!settings.dump.runtime_directory.empty() && settings.dump.directory.empty()) {
     resolver.problem("dump.runtime_directory says where runtimes see dump.directory, which is not given");
   }
+  check_stores(resolver, settings);
   if (!secured && settings.local.empty()) return;
   if (secured) resolver.require_tls(settings.tls, "the agent");
   if (settings.policy.grants.empty()) {

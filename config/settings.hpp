@@ -94,6 +94,19 @@ struct ArtifactSettings {
   Milliseconds age{0};               ///< After which they go; 0: never.
 };
 
+/// A store to which what is kept is sent.
+struct EgressSettings {
+  std::string name;                      ///< For the log and the list of artifacts.
+  std::vector<std::string> command;      ///< Gets the bytes. Not by a shell.
+  std::vector<std::string> check;        ///< Prints how many bytes the store has; empty: its word counts.
+  std::vector<std::string> kinds;        ///< Of artifacts; empty: all.
+  std::string user;                      ///< NAME or NAME:GROUP whom the command runs as; empty: the agent's.
+  std::vector<std::string> environment;  ///< Variables that it gets, by name or "PREFIX*".
+  std::vector<std::string> reads;        ///< Files and directories that it may read.
+  std::vector<std::string> writes;       ///< The same for writing.
+  Milliseconds timeout{10 * 60'000};     ///< How long it may take nothing before it is ended.
+};
+
 /// Settings of an agent that Configuration and ServeSettings have in common.
 struct AgentSettings {
   std::string host_name;  ///< Name of the runtimes' host; empty: the system's.
@@ -112,6 +125,7 @@ struct AgentSettings {
   AppMetricsSettings app_metrics;
   RecorderSettings recorder;
   ArtifactSettings artifacts;
+  std::vector<EgressSettings> egress;
   ConfinementSettings confinement;
   Milliseconds rescan{5000};
   auth::LimitSettings limits;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <numeric>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -246,6 +247,66 @@ std::string nearest(std::string_view wrong, const std::vector<std::string>& word
       static_cast<std::size_t>(std::count_if(wrong.begin(), wrong.end(), is_letter_or_digit));
   const std::size_t most = std::clamp<std::size_t>(letters / 3, 1, kLargestTypo);
   return best != words.end() && distance(wrong, *best) <= most ? *best : std::string();
+}
+
+namespace {
+
+constexpr std::array<std::string_view, 10> kKinds{"crash", "trace",      "recent", "dump",   "counters",
+                                                  "logs",  "exceptions", "stacks", "gcdump", "profile"};
+
+std::vector<std::string> words_in(std::span<const std::string_view> words) {
+  return {words.begin(), words.end()};
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+/// Fails if a word is not one of those.
+Result<void> check_word(const std::string& what, const std::string& word,
+                        const std::vector<std::string>& known) {
+  if (std::find(known.begin(), known.end(), word) != known.end()) return {};
+  const std::string meant = nearest(word, known);
+  return fail("use", what, "there is no \"" + word + "\"",
+              meant.empty() ? "there are " + joined(known) : "did you mean \"" + meant + "\"?");
+}
+
+/// Fails if an argument has something in braces that is no variable, or if the program has.
+Result<void> check_command(const std::string& what, const std::vector<std::string>& command) {
+  if (command.size() == 1 && command.front().find(' ') != std::string::npos)
+    return fail("use", what, "no shell takes it apart", "write a list: [\"rclone\", \"rcat\", …]");
+  if (command.front().empty() || command.front().find('{') != std::string::npos)
+    return fail("use", what, "it does not begin with a program");
+  for (const std::string& argument : command) {
+    for (std::size_t at = argument.find('{'); at != std::string::npos; at = argument.find('{', at + 1)) {
+      const std::size_t end = argument.find('}', at);
+      if (end == std::string::npos) break;
+      RETURN_IF_ERROR(check_word(what, argument.substr(at + 1, end - at - 1), words_in(kStoreVariables)));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_store(const EgressSettings& store) {
+  const bool is_name = !store.name.empty() && std::all_of(store.name.begin(), store.name.end(), [](char c) {
+    return is_letter_or_digit(c) || c == '-' || c == '_';
+  });
+  if (!is_name)
+    return fail("use the store", store.name, "it has no name of letters, digits, \"-\" and \"_\"",
+                "write name = \"bucket\"");
+  if (store.command.empty()) return fail("use the store", store.name, "it has no command");
+  RETURN_IF_ERROR(check_command("the command of the store " + store.name, store.command));
+  if (!store.check.empty()) {
+    RETURN_IF_ERROR(check_command("the check of the store " + store.name, store.check));
+  }
+  for (const std::string& kind : store.kinds) {
+    RETURN_IF_ERROR(check_word("the kinds of the store " + store.name, kind, words_in(kKinds)));
+  }
+  return {};
 }
 
 std::string temporary_directory() {

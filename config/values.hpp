@@ -1,6 +1,7 @@
 // Parsing values of settings: addresses, durations, sizes, NAME=PATH pairs, and near misses of words.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,6 +79,13 @@ struct Choice {
 /// The word that `wrong` was probably meant to be, at most two edits away, or one if it is short; empty if
 /// there is none.
 [[nodiscard]] std::string nearest(std::string_view wrong, const std::vector<std::string>& words);
+
+/// The variables that tell a store's command about an artifact: "{file}" in its arguments, FARPORT_FILE in
+/// its environment.
+inline constexpr std::array<std::string_view, 10> kStoreVariables{
+    "file", "id", "kind", "time", "host", "pod", "container", "runtime", "size", "sha256"};
+/// Fails if a store has no name or command, or asks for kinds or variables that don't exist.
+[[nodiscard]] Result<void> check_store(const EgressSettings& store);
 
 /// $TMPDIR or else /tmp, where runtimes put their sockets and stock tools look for them.
 [[nodiscard]] std::string temporary_directory();

@@ -132,6 +132,22 @@ void confine_reader_starter() {
   std::ignore = filter_system_calls(Purpose::starting_readers);
 }
 
+void confine_command_starter() {
+  std::ignore = no_new_privileges();
+  std::ignore = keep_capabilities(capability(CAP_SETUID) | capability(CAP_SETGID) | capability(CAP_KILL));
+}
+
+Result<void> confine_command(const CommandRights& rights) {
+  RETURN_IF_ERROR(no_new_privileges());
+  if (rights.user) {
+    RETURN_IF_ERROR(become(*rights.user, 0));
+  }
+  RETURN_IF_ERROR(keep_capabilities(0));
+  if (rights.files.empty() || landlock_version() < kMinLandlock) return {};
+  constexpr bool kDials = true;
+  return restrict_files(rights.files, kDials);
+}
+
 bool confine_parser() {
   std::ignore = keep_capabilities(0);
   return filter_system_calls(Purpose::parsing).has_value();

@@ -1,12 +1,14 @@
 // Confinement: giving up privileges, files, the network and system calls after startup.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.hpp"
 #include "confinement/capabilities.hpp"
 #include "confinement/landlock.hpp"
+#include "confinement/user.hpp"
 
 namespace farport::confinement {
 
@@ -51,6 +53,20 @@ void confine_reader_starter();
 /// The same for a process that only reads open files, whose content may be hostile. Returns whether its
 /// system calls are now filtered.
 bool confine_parser();
+
+/// Confines a process that only starts commands of the operator's, as other users: no new privileges, and
+/// only the capabilities for that.
+void confine_command_starter();
+
+/// What a command of the operator's may do.
+struct CommandRights {
+  std::optional<User> user;     ///< Whom it runs as; empty: as now.
+  std::vector<FileRule> files;  ///< If empty, the user's rights count alone.
+};
+/// Confines a process that is to become such a command, and all that it starts: no new privileges, no
+/// capabilities, that user, and where the kernel has Landlock only these files. It may connect to any
+/// network. Errors: it can't become the user, or the kernel refuses.
+[[nodiscard]] Result<void> confine_command(const CommandRights& rights);
 
 /// The result that confine() would have, determined in a child process.
 [[nodiscard]] Confinement dry_run(const Needs& needs);

@@ -76,6 +76,8 @@ std::uint64_t allowed_by(std::uint8_t access) {
     allowed |= kReadFile | kMakeDirectory | kMakeFile | kRefer | kRemoveFile | kRemoveDirectory;
   }
   if (has(Access::remove)) allowed |= kRemoveFile;
+  if (has(Access::cut)) allowed |= kTruncate;
+  if (has(Access::execute)) allowed |= kReadFile | kExecute;
   return allowed;
 }
 

@@ -15,6 +15,8 @@ enum class Access : std::uint8_t {
   write = 2,     ///< Create files and open them for writing.
   exchange = 4,  ///< Read, rename and remove files that others write here; make directories.
   remove = 8,    ///< Remove files.
+  execute = 16,  ///< Open files for reading, and execute them.
+  cut = 32,      ///< Truncate files.
 };
 
 struct FileRule {

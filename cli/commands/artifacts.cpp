@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -67,9 +67,14 @@ std::string as_json(const KeptList& listed) {
 }
 
 std::string state_of(const router::Artifact& artifact) {
-  if (artifact.why.empty()) return std::string(to_string(artifact.state));
-  if (artifact.kind == router::kCrash) return artifact.why;
-  return fmt::format("{}: {}", to_string(artifact.state), artifact.why);
+  std::string state(to_string(artifact.state));
+  if (artifact.kind == router::kCrash && !artifact.why.empty()) {
+    state = artifact.why;
+  } else if (!artifact.why.empty()) {
+    state += ": " + artifact.why;
+  }
+  if (!artifact.sent_to.empty()) state += fmt::format("; sent to {}", fmt::join(artifact.sent_to, ", "));
+  return state;
 }
 
 std::string artifacts_as_table(const std::vector<router::Artifact>& artifacts) {

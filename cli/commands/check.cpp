@@ -18,6 +18,7 @@
 #include "cli/options/options.hpp"
 #include "cli/output/finding_report.hpp"
 #include "cli/setup/confine.hpp"
+#include "cli/setup/helpers.hpp"
 #include "cli/setup/remotes.hpp"
 #include "cli/terminal/passphrases.hpp"
 #include "config/flags.hpp"
@@ -152,6 +153,17 @@ Findings try_searching(const config::ServeSettings& settings) {
   return findings;
 }
 
+/// Reports whether the commands of the stores could be run, and as whom. Does not run them.
+void check_stores(FindingReport& report, const config::ServeSettings& settings) {
+  const auto commands = commands_of(settings);
+  if (!commands) return report.add(Level::problem, commands.error().message());
+  for (const config::EgressSettings& store : settings.egress) {
+    const auto rights = rights_of(store, settings);
+    const std::string as = rights && rights->user ? " as " + confinement::describe(*rights->user) : "";
+    report.add(Level::ok, "sends to " + store.name + " by " + store.command.front() + as);
+  }
+}
+
 /// Reports how the agent would be confined here.
 void check_confinement(FindingReport& report, const config::ServeSettings& settings) {
   if (settings.confinement.mode == "off") {
@@ -195,6 +207,7 @@ void check_agent(FindingReport& report, config::ServeSettings settings) {
     report.add_directory("runtimes dial in at " + path + ": the directory",
                          std::filesystem::path(path).parent_path(), W_OK | X_OK);
   }
+  check_stores(report, settings);
   // Before the search, which starts threads.
   check_confinement(report, settings);
   report.add(try_searching(settings));

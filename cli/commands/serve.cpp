@@ -224,6 +224,7 @@ Result<router::AgentSettings> agent_settings(const config::ServeSettings& settin
   if (recorder.keep) agent.recorder = router::RecorderSettings{recorder.samples, recorder.runtime_bytes};
   agent.artifacts_directory = settings.artifacts.directory;
   agent.artifacts = {settings.artifacts.bytes, settings.artifacts.age};
+  agent.stores = stores_of(settings);
   agent.local = settings.local;
   agent.connect_ports = settings.diagnostic_ports;
   agent.resume_after = settings.resume_after;
@@ -251,6 +252,8 @@ using transport::Loop;
 int run_agent(const config::ServeSettings& settings, const Log& log, const AgentProgram& program) {
   const auto& report = program.fatal;
   const ServiceManager manager;
+  // It may have to run commands as other users than the agent will be.
+  ASSIGN_OR_REPORT(const auto commands, start_commands(settings), kUsage);
   REPORT_IF_ERROR(become_user(settings), kUsage);
   confinement::forbid_core_dumps();
   const auto sampler = start_sampler(settings, log);
@@ -266,6 +269,7 @@ int run_agent(const config::ServeSettings& settings, const Log& log, const Agent
   prepared.discovery.tell_of_others = program.tell_of_others;
   prepared.sampler = sampler;
   prepared.readers = readers;
+  prepared.commands = commands;
   prepared.local_for_all = program.linger == std::nullopt;
   if (settings.socket_activation) {
     ASSIGN_OR_REPORT(auto inherited, inherited_sockets(), kUsage);

@@ -161,6 +161,45 @@ confinement::Needs needs_of(const config::ServeSettings& settings) {
   return {places.take(), confinement::agent_capabilities(), dials, landlock_conflict(settings)};
 }
 
+Result<confinement::CommandRights> rights_of(const config::EgressSettings& store,
+                                             const config::ServeSettings& settings) {
+  confinement::CommandRights rights;
+  const std::string what = "run the commands of the store " + store.name;
+  if (!store.user.empty()) {
+    ASSIGN_OR_RETURN(auto user, confinement::find_user(store.user));
+    if (::geteuid() != 0 && ::geteuid() != user.uid)
+      return fail(what, "as " + store.user, "only root can become another user",
+                  "leave egress.user out, or start farport as root");
+    rights.user = std::move(user);
+  } else if (::geteuid() == 0 && !settings.confinement.user.empty()) {
+    ASSIGN_OR_RETURN(auto user, confinement::find_user(settings.confinement.user));
+    rights.user = std::move(user);
+  } else if (::geteuid() == 0) {
+    return fail(what, "as root", "they would read everything here",
+                "write user = \"NAME\" or \"NUMBER:GROUP\" in [[egress]]");
+  }
+  if (settings.confinement.mode == "off") return rights;
+  Places places;
+  add_system(places);
+  add_resolver(places);
+  for (const char* path : {"/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt"}) {
+    places.add(path, {Access::read, Access::execute});
+  }
+  for (const char* path : {"/etc/ssl", "/etc/pki", "/etc/ca-certificates", "/etc/ld.so.cache", "/etc/passwd",
+                           "/etc/group", "/etc/mime.types", "/etc/services", "/dev/zero", "/dev/random"}) {
+    places.add(path, {Access::read});
+  }
+  for (const std::vector<std::string>* command : {&store.command, &store.check}) {
+    if (!command->empty() && command->front().starts_with('/'))
+      places.add(command->front(), {Access::read, Access::execute});
+  }
+  for (const std::string& path : store.reads) places.add(path, {Access::read});
+  for (const std::string& path : store.writes)
+    places.add(path, {Access::read, Access::write, Access::cut, Access::exchange, Access::remove});
+  rights.files = places.take();
+  return rights;
+}
+
 Result<confinement::Confinement> confine_agent(const config::ServeSettings& settings, const Log& log) {
   if (settings.confinement.mode == "off") {
     log->warn("not confined: it is switched off");

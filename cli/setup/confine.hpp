@@ -16,6 +16,10 @@ namespace farport::cli {
 /// What an agent with these settings needs once it listens, as the current user.
 [[nodiscard]] confinement::Needs needs_of(const config::ServeSettings& settings);
 
+/// What the commands of a store may do. Errors: there is no such user, or the agent can't become that one.
+[[nodiscard]] Result<confinement::CommandRights> rights_of(const config::EgressSettings& store,
+                                                           const config::ServeSettings& settings);
+
 /// Confines the process by the settings, logs what is in force and returns it. Call it before threads are
 /// started. Fails if something is missing that the settings require.
 [[nodiscard]] Result<confinement::Confinement> confine_agent(const config::ServeSettings& settings,

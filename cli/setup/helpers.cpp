@@ -1,11 +1,15 @@
 #include "cli/setup/helpers.hpp"
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <ctime>
 
 #include <openssl/crypto.h>
+#include <unistd.h>
 
 #include "base/resources.hpp"
+#include "cli/setup/confine.hpp"
 #include "confinement/confinement.hpp"
 #include "router/readers/answers.hpp"
 
@@ -17,6 +21,48 @@ void forget(const config::TlsFiles& tls) {
   if (tls.passphrase == nullptr) return;
   const std::string_view text = tls.passphrase->text();
   OPENSSL_cleanse(const_cast<char*>(text.data()), text.size());
+}
+
+constexpr std::string_view kPathVariable = "PATH=";
+constexpr const char* kUsualPathVariable =
+    "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// Whether the variable, "NAME=VALUE", has this name, or begins with it if that ends in "*".
+bool is_named(std::string_view variable, std::string_view name) {
+  const std::string_view own = variable.substr(0, variable.find('='));
+  return name.ends_with('*') ? own.starts_with(name.substr(0, name.size() - 1)) : own == name;
+}
+
+/// What the commands of a store have of this process's environment: the path, and what the settings name.
+std::vector<std::string> environment_for(const config::EgressSettings& store) {
+  std::vector<std::string> chosen;
+  for (char** each = environ; *each != nullptr; ++each) {
+    const std::string_view variable(*each);
+    const bool wanted = std::ranges::any_of(
+        store.environment, [variable](const std::string& name) { return is_named(variable, name); });
+    if (wanted || variable.starts_with(kPathVariable)) chosen.emplace_back(variable);
+  }
+  const bool has_path =
+      std::ranges::any_of(chosen, [](const auto& each) { return each.starts_with(kPathVariable); });
+  if (!has_path) chosen.emplace_back(kUsualPathVariable);
+  return chosen;
+}
+
+/// Fails if there is no such program, there or in the PATH of the environment.
+Result<void> check_program(const std::string& program, const std::vector<std::string>& environment) {
+  if (program.find('/') != std::string::npos) {
+    if (::access(program.c_str(), X_OK) != 0) return fail_errno("run the program", program, errno);
+    return {};
+  }
+  const auto path =
+      std::ranges::find_if(environment, [](const auto& each) { return each.starts_with(kPathVariable); });
+  std::string_view rest = std::string_view(*path).substr(kPathVariable.size());
+  while (!rest.empty()) {
+    const std::string_view directory = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(std::min(rest.size(), directory.size() + 1));
+    if (::access((std::string(directory) + "/" + program).c_str(), X_OK) == 0) return {};
+  }
+  return fail("run the program", program, "it is not there", "install it, or write its path");
 }
 
 /// What the reader starter and each reader give up. `tls` must exist until the starter has been started.
@@ -50,6 +96,45 @@ std::shared_ptr<const router::ReaderProcess> start_readers(const config::ServeSe
   log->warn("{}: there are no recordings over HTTP, no profiles as files, and no --app-metrics",
             started.error().message());
   return nullptr;
+}
+
+std::vector<router::StoreSettings> stores_of(const config::ServeSettings& settings) {
+  std::vector<router::StoreSettings> stores;
+  std::size_t commands = 0;
+  for (const config::EgressSettings& each : settings.egress) {
+    router::StoreSettings& store = stores.emplace_back();
+    store.store = {each.name, each.kinds};
+    store.command = commands++;
+    if (!each.check.empty()) store.check = commands++;
+    store.timeout = each.timeout;
+  }
+  return stores;
+}
+
+Result<std::vector<router::OperatorCommand>> commands_of(const config::ServeSettings& settings) {
+  std::vector<router::OperatorCommand> commands;
+  for (const config::EgressSettings& store : settings.egress) {
+    ASSIGN_OR_RETURN(const auto rights, rights_of(store, settings));
+    const std::vector<std::string> environment = environment_for(store);
+    for (const std::vector<std::string>* arguments : {&store.command, &store.check}) {
+      if (arguments->empty()) continue;
+      RETURN_IF_ERROR(check_program(arguments->front(), environment));
+      commands.push_back(
+          {*arguments, environment, [rights] { return confinement::confine_command(rights); }});
+    }
+  }
+  return commands;
+}
+
+Result<std::shared_ptr<const router::CommandProcess>> start_commands(const config::ServeSettings& settings) {
+  if (settings.egress.empty()) return nullptr;
+  ASSIGN_OR_RETURN(auto commands, commands_of(settings));
+  ASSIGN_OR_RETURN(auto process, router::CommandProcess::start(std::move(commands), [&settings] {
+                     forget(settings.tls);
+                     prefer_as_oom_victim();
+                     if (settings.confinement.mode != "off") confinement::confine_command_starter();
+                   }));
+  return std::make_shared<const router::CommandProcess>(std::move(process));
 }
 
 Result<router::ReaderProcess> start_readers(const config::RemoteSettings& remote, router::ReaderWork work) {

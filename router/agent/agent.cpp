@@ -46,7 +46,9 @@ std::optional<CounterLimits> how_app_metrics_reads(const AgentSettings& settings
 
 std::shared_ptr<Artifacts> artifacts_of(const AgentSettings& settings) {
   if (settings.artifacts_directory.empty()) return nullptr;
-  return std::make_shared<Artifacts>(settings.artifacts_directory, settings.artifacts);
+  std::vector<ArtifactStore> stores;
+  for (const StoreSettings& each : settings.stores) stores.push_back(each.store);
+  return std::make_shared<Artifacts>(settings.artifacts_directory, settings.artifacts, std::move(stores));
 }
 
 }  // namespace
@@ -200,6 +202,16 @@ Task<void> Agent::run() {
     tasks_.spawn(app_metrics_->run());
   }
   if (artifacts_ != nullptr && settings_.artifacts.age.count() > 0) tasks_.spawn(remove_old_artifacts());
+  for (const StoreSettings& store : settings_.stores) {
+    stores_.push_back(std::make_unique<StoreSender>(
+        loop_, log_, store,
+        StoreSender::Parts{artifacts_, settings_.commands, api_.artifacts, api_.recent, *audit_}));
+    tasks_.spawn(stores_.back()->run());
+  }
+  if (settings_.commands != nullptr)
+    tasks_.spawn(watch_helper(settings_.commands->process(),
+                              "runs commands has ended, by a signal or for lack of memory: nothing goes to a "
+                              "store"));
   if (settings_.recorder) {
     recorder_.emplace(loop_, registry_, log_, *settings_.recorder, artifacts_,
                       settings_.recorder->samples ? settings_.sampler : nullptr);
@@ -213,13 +225,15 @@ Task<void> Agent::run() {
   if (settings_.linger) accepting_.spawn(end_when_unused());
   tasks_.spawn(give_back_memory());
   co_await stopped_.wait();
-  co_await drain();
+  const bool drained = co_await drain();
   serving_.clear();
   resumption_.clear();
   api_.artifacts.end_keeping();
   co_await dumps_.settled();
   if (app_metrics_) co_await app_metrics_->end();
   if (recorder_) co_await recorder_->end();
+  // What has ended together with the agent.
+  if (drained) co_await with_deadline(loop_, send_last(), settings_.drain_limit);
   tasks_.clear();
 }
 
@@ -258,7 +272,7 @@ void Agent::stop() {
   stopped_.set();
 }
 
-Task<void> Agent::drain() {
+Task<bool> Agent::drain() {
   // Close the listeners first, so that the next agent can have the port.
   accepting_.clear();
   endpoints_.clear();
@@ -272,15 +286,16 @@ Task<void> Agent::drain() {
                std::chrono::duration<double>(settings_.drain_limit).count());
   }
   bool ended = co_await ended_within(settings_.drain_limit);
-  if (ended) co_return;
+  if (ended) co_return true;
   if (tracing_.running()) {
     log_->info("stopping the sessions that still run");
     tracing_.stop_all();
     ended = co_await ended_within(kStopLimit);
-    if (ended) co_return;
+    if (ended) co_return true;
   }
   live_.end();
-  std::ignore = co_await ended_within(kEndLimit);
+  ended = co_await ended_within(kEndLimit);
+  co_return ended;
 }
 
 Task<bool> Agent::ended_within(transport::Milliseconds limit) {
@@ -298,6 +313,12 @@ Task<void> Agent::idle() {
   co_await resumption_.idle();
   co_await serving_.idle();
   co_await api_.artifacts.idle();
+  co_await send_last();
+}
+
+/// Waits until all that is kept was tried to be sent.
+Task<void> Agent::send_last() {
+  for (const auto& store : stores_) co_await store->tried_all();
 }
 
 Task<void> Agent::accept(transport::Listener& listener, Handler handler) {

@@ -15,6 +15,7 @@
 #include "router/agent/app_metrics/app_metrics.hpp"
 #include "router/agent/artifacts/artifacts.hpp"
 #include "router/agent/doctor/doctor.hpp"
+#include "router/agent/egress/store_sender.hpp"
 #include "router/agent/mirror_dialler.hpp"
 #include "router/agent/recorder/recorder.hpp"
 #include "router/agent/runtimes/connect_port.hpp"
@@ -119,13 +120,15 @@ struct AgentSettings {
   std::optional<transport::Milliseconds> resume_after;
   auth::LimitSettings limits;
   SessionOptions session;
-  std::optional<AppMetricsSettings> app_metrics;  ///< If empty, the metrics of applications are not kept.
-  std::optional<RecorderSettings> recorder;       ///< If empty, there is no recorder.
-  std::string artifacts_directory;                ///< If empty, nothing is kept.
-  ArtifactLimits artifacts;                       ///< Of that directory.
-  std::shared_ptr<const SamplerProcess> sampler;  ///< May be null: there are no profiles then.
-  std::shared_ptr<const ReaderProcess> readers;   ///< May be null: there are no recordings over HTTP then.
-  transport::Milliseconds drain_limit{10'000};    ///< How long running work may go on after stop().
+  std::optional<AppMetricsSettings> app_metrics;   ///< If empty, the metrics of applications are not kept.
+  std::optional<RecorderSettings> recorder;        ///< If empty, there is no recorder.
+  std::string artifacts_directory;                 ///< If empty, nothing is kept.
+  ArtifactLimits artifacts;                        ///< Of that directory.
+  std::vector<StoreSettings> stores;               ///< To which it is sent.
+  std::shared_ptr<const CommandProcess> commands;  ///< Those of the stores; null if there are none.
+  std::shared_ptr<const SamplerProcess> sampler;   ///< May be null: there are no profiles then.
+  std::shared_ptr<const ReaderProcess> readers;    ///< May be null: there are no recordings over HTTP then.
+  transport::Milliseconds drain_limit{10'000};     ///< How long running work may go on after stop().
 };
 
 class Agent {
@@ -166,12 +169,14 @@ class Agent {
   void listen_by_inheritance();
   transport::Task<void> give_back_memory();
   transport::Task<void> watch_helper(const HelperProcess& helper, const char* what);
-  transport::Task<void> drain();
+  /// Returns whether everything has ended by itself.
+  transport::Task<bool> drain();
   /// Waits until nothing runs any more. Returns false if `limit` passes or stop() is called again before.
   transport::Task<bool> ended_within(transport::Milliseconds limit);
   transport::Task<bool> ended_or_stopped();
   transport::Task<void> remove_old_artifacts();
   transport::Task<void> idle();
+  transport::Task<void> send_last();
   transport::Task<void> accept(transport::Listener& listener, Handler handler);
   transport::Task<void> serve(Handler handler, Accepted connection);
   transport::Task<void> serve_tls(Accepted connection);
@@ -217,6 +222,7 @@ class Agent {
   void write_sessions(MetricsText& text) const;
   void write_diagnostics(MetricsText& text) const;
   void write_recorder(MetricsText& text) const;
+  void write_stores(MetricsText& text) const;
   void write_resumption(MetricsText& text) const;
 
   transport::Loop& loop_;
@@ -250,6 +256,7 @@ class Agent {
   DiagnosticConnections connections_;
   ResumptionTable resumption_;  ///< Its tasks, which use the parts below, are cleared by run().
   ApiParts api_;
+  std::vector<std::unique_ptr<StoreSender>> stores_;
   std::shared_ptr<transport::Share>
       unauthenticated_share_;  ///< The loop's time for all peers without a session.
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();

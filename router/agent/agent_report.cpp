@@ -107,6 +107,23 @@ void write_limits(MetricsText& text, const auth::LimitSettings& limits) {
 
 }  // namespace
 
+void Agent::write_stores(MetricsText& text) const {
+  if (stores_.empty()) return;
+  const auto write = [&](std::string_view name, std::string_view type, std::string_view help,
+                         std::uint64_t StoreCounts::*count) {
+    text.family(name, type, help);
+    for (const auto& each : stores_)
+      text.sample(each->counts().*count, MetricsText::label("store", each->name()));
+  };
+  write("farport_egress_sent_total", kCounter, "Artifacts that a store has taken.", &StoreCounts::sent);
+  write("farport_egress_failures_total", kCounter, "Tries to send an artifact that failed.",
+        &StoreCounts::failed);
+  write("farport_egress_bytes_total", kCounter, "Bytes of contents that a store has taken.",
+        &StoreCounts::bytes);
+  write("farport_egress_waiting", kGauge, "Artifacts that are still to be sent to a store.",
+        &StoreCounts::waiting);
+}
+
 std::string Agent::describe(const Caller& caller) const {
   const auto up = std::chrono::steady_clock::now() - started_;
   const json response = {
@@ -257,6 +274,7 @@ std::string Agent::metrics_text() const {
   write_sessions(text);
   write_diagnostics(text);
   write_recorder(text);
+  write_stores(text);
   write_resumption(text);
   write_limits(text, settings_.limits);
   discovery_.write_metrics(text);

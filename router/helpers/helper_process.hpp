@@ -35,6 +35,7 @@ class Lifeline {
 /// The names of helpers, of at most 15 characters (PR_SET_NAME).
 inline constexpr const char* kSamplerName = "farport-sampler";
 inline constexpr const char* kReaderName = "farport-reader";
+inline constexpr const char* kCommandsName = "farport-command";
 
 /// The memory for the work of all helpers of one kind, in bytes: a quarter of what the control group allows,
 /// or of 2 GiB if it has no limit.

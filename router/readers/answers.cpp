@@ -214,13 +214,14 @@ Result<void> tell_methods(ReaderInput& from, ReaderOutput& to) {
 
 namespace {
 
-using NextPiece = std::function<Result<ReaderInput::Piece>()>;
+using NextOfInput = std::function<Result<ReaderInput::Piece>()>;
 using TakeBytes = std::function<Result<void>(nettrace::BytesView)>;
 using JoinBytes = std::function<Result<std::vector<std::byte>>(nettrace::BytesView)>;
 
 /// Has `join` take the next part, which is all that `next` returns up to an empty piece. Returns why the rest
 /// of it was left out, if it was. Errors: those of `next` and `take`.
-Result<std::optional<Error>> join_part(const NextPiece& next, const JoinBytes& join, const TakeBytes& take) {
+Result<std::optional<Error>> join_part(const NextOfInput& next, const JoinBytes& join,
+                                       const TakeBytes& take) {
   std::optional<Error> left_out;
   for (;;) {
     ASSIGN_OR_RETURN(const auto piece, next());
@@ -267,7 +268,7 @@ Result<void> join_recordings(ReaderInput& from, ReaderOutput& to, const TakeByte
     const bool is_last = number + 1 == kJoinedParts;
     const bool are_samples = number == 1;
     if (number > 1) joined.next_stream();
-    const NextPiece next = [&from, is_last] { return is_last ? from.next() : from.next_of_part(); };
+    const NextOfInput next = [&from, is_last] { return is_last ? from.next() : from.next_of_part(); };
     ASSIGN_OR_RETURN(const auto left_out, join_part(next, are_samples ? join_samples : join_recording, pass));
     if (left_out && number == 0) return tl::unexpected(*left_out);
     if (left_out) tell(*left_out);

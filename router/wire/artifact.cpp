@@ -12,6 +12,7 @@ namespace {
 constexpr std::size_t kMaxId = 200;
 constexpr std::size_t kMaxEnding = 20;
 constexpr std::size_t kMaxPermissions = 10;
+constexpr std::size_t kMaxStores = 100;
 
 json object_of(const Artifact& artifact) {
   return {{"id", artifact.id},
@@ -29,6 +30,7 @@ json object_of(const Artifact& artifact) {
           {"seconds", artifact.seconds},
           {"bytes", artifact.bytes},
           {"size", artifact.size},
+          {"sent_to", artifact.sent_to},
           {"sha256", artifact.sha256}};
 }
 
@@ -37,6 +39,13 @@ Artifact::State state_named(std::string_view name) {
     if (name == to_string(state)) return state;
   }
   throw std::invalid_argument("there is no such state of an artifact");
+}
+
+/// An older agent sends to no stores.
+std::vector<std::string> stores_in(const json& object) {
+  auto stores = object.value("sent_to", std::vector<std::string>());
+  if (stores.size() > kMaxStores) throw std::invalid_argument("an artifact was sent to too many stores");
+  return stores;
 }
 
 std::vector<std::string> permissions_in(const json& object) {
@@ -66,6 +75,7 @@ Artifact artifact_of(const json& object) {
   artifact.seconds = number_at<std::uint32_t>(object, "seconds");
   artifact.bytes = number_at<std::uint64_t>(object, "bytes");
   artifact.size = number_at<std::uint64_t>(object, "size");
+  artifact.sent_to = stores_in(object);
   artifact.sha256 = text_in(object, "sha256");
   if (artifact.state == Artifact::State::whole && artifact.kind != kCrash && artifact.sha256.empty())
     throw std::invalid_argument("an artifact that is whole has no SHA-256");

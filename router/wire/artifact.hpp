@@ -32,11 +32,12 @@ struct Artifact {
   std::string why;       ///< How a crash's process ended, or why this is cut; empty if that is not known.
   std::vector<std::string> permissions;  ///< What a caller needs to have it: all of these.
   State state = State::whole;
-  bool in_order = false;      ///< Whether a crash's process ended with exit code 0.
-  std::uint32_t seconds = 0;  ///< How far a crash's recording goes back.
-  std::uint64_t bytes = 0;    ///< What it takes on the disk, compressed.
-  std::uint64_t size = 0;     ///< Of its content; 0 if that is made for each who gets it.
-  std::string sha256{};       ///< Of its content, in hexadecimal; empty as long as there is none.
+  bool in_order = false;               ///< Whether a crash's process ended with exit code 0.
+  std::uint32_t seconds = 0;           ///< How far a crash's recording goes back.
+  std::uint64_t bytes = 0;             ///< What it takes on the disk, compressed.
+  std::uint64_t size = 0;              ///< Of its content; 0 if that is made for each who gets it.
+  std::vector<std::string> sent_to{};  ///< The stores that have it.
+  std::string sha256{};                ///< Of its content, in hexadecimal; empty as long as there is none.
 
   /// The name for a file with its content.
   [[nodiscard]] std::string file_name() const { return id + ending; }

@@ -96,18 +96,18 @@ Artifact artifact_for(const Route& route, const Caller& caller, const Runtime& r
   return artifact;
 }
 
-AuditEntry entry_of(std::string command, const Artifact& artifact, const Caller& caller) {
+/// What is refused is mostly refused within this time.
+constexpr transport::Milliseconds kUntilDecided{1'000};
+
+}  // namespace
+
+AuditEntry entry_about(const Artifact& artifact, std::string command, const Caller& caller) {
   AuditEntry entry{"artifact", caller};
   entry.command = std::move(command);
   entry.arguments = arguments_of(artifact);
   entry.runtime = std::make_shared<const Runtime>(artifact.runtime);
   return entry;
 }
-
-/// What is refused is mostly refused within this time.
-constexpr transport::Milliseconds kUntilDecided{1'000};
-
-}  // namespace
 
 Handled ArtifactRequests::keep(Response& response, const Route& route, const Caller& caller,
                                RuntimePtr runtime, Handle handle, std::shared_ptr<void> owner) {
@@ -172,20 +172,20 @@ Handled ArtifactRequests::take(Response& response, Route route, const Caller& ca
                                RecentRequests& recent) {
   auto artifact = co_await find_seen(route.id, caller);
   if (!artifact) co_return artifact.error();
-  AuditEntry entry = entry_of("get", *artifact, caller);
+  AuditEntry entry = entry_about(*artifact, "get", caller);
   const AuditOnExit audited(audit_, entry, AuditOnExit::Clock::now());
   auto refused = note_decision(entry, authorize_artifact(caller, *artifact));
-  if (!refused) refused = co_await send(response, std::move(route), std::move(*artifact), entry, recent);
+  // What is made for each who gets it may differ each time.
+  const auto offset = offset_of(route);
+  if (!refused && (!offset || *offset > artifact->size))
+    refused = not_sent(http_status::kBadRequest, "there is no such offset in it");
+  if (!refused) refused = co_await send(response, std::move(*artifact), *offset, entry, recent);
   if (refused) entry.outcome = {entry.allowed ? Outcome::Kind::failed : Outcome::Kind::refused, refused->why};
   co_return refused;
 }
 
-Handled ArtifactRequests::send(Response& response, Route route, Artifact artifact, AuditEntry& entry,
+Handled ArtifactRequests::send(Response& response, Artifact artifact, std::uint64_t offset, AuditEntry& entry,
                                RecentRequests& recent) {
-  const auto offset = offset_of(route);
-  // What is made for each who gets it may differ each time.
-  if (!offset || *offset > artifact.size)
-    co_return not_sent(http_status::kBadRequest, "there is no such offset in it");
   if (artifact.state == Artifact::State::under_way)
     co_return not_sent(http_status::kConflict, artifact.id + " is still being taken");
   const bool is_cut = artifact.state == Artifact::State::cut;
@@ -205,8 +205,8 @@ Handled ArtifactRequests::send(Response& response, Route route, Artifact artifac
     auto refused = co_await recent.send_crash(response, std::move(*opened), artifact, entry);
     co_return refused;
   }
-  begin_content(response, artifact, *offset);
-  NextPiece pieces = from_offset(pieces_of_file(loop_, opened->content, cut_off), *offset);
+  begin_content(response, artifact, offset);
+  NextPiece pieces = from_offset(pieces_of_file(loop_, opened->content, cut_off), offset);
   const auto sent = co_await send_all(std::move(pieces), response.stream(), entry.to_tool);
   note_outcome(sent, response, entry);
   co_return std::nullopt;
@@ -229,7 +229,7 @@ Handled ArtifactRequests::remove_now(const Artifact& artifact) {
 Handled ArtifactRequests::remove(Response& response, Route route, const Caller& caller) {
   auto artifact = co_await find_seen(std::move(route.id), caller);
   if (!artifact) co_return artifact.error();
-  AuditEntry entry = entry_of("remove", *artifact, caller);
+  AuditEntry entry = entry_about(*artifact, "remove", caller);
   const AuditOnExit audited(audit_, entry, AuditOnExit::Clock::now());
   auto refused = note_decision(entry, authorize_removal(caller, *artifact));
   if (!refused) refused = co_await remove_now(*artifact);

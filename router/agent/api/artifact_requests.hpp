@@ -17,6 +17,9 @@
 
 namespace farport::router {
 
+/// What the audit says of something that is done with an artifact.
+[[nodiscard]] AuditEntry entry_about(const Artifact& artifact, std::string command, const Caller& caller);
+
 class ArtifactRequests {
  public:
   /// `artifacts` is null if the agent keeps nothing.
@@ -41,6 +44,9 @@ class ArtifactRequests {
   /// goes into, once that has begun, or soon. `owner` keeps alive what `handle` uses.
   Handled keep(Response& response, const Route& route, const Caller& caller, RuntimePtr runtime,
                Handle handle, std::shared_ptr<void> owner);
+  /// Sends the content of one, from `offset` on, to whoever may have it. `entry` tells how that went.
+  Handled send(Response& response, Artifact artifact, std::uint64_t offset, AuditEntry& entry,
+               RecentRequests& recent);
   /// Waits until nothing is being kept.
   transport::Task<void> idle() { return kept_.idle(); }
   /// Breaks off what is being kept.
@@ -52,7 +58,6 @@ class ArtifactRequests {
   Handled begin_keeping(Response& response, Artifact wanted, Handle handle, std::shared_ptr<void> owner,
                         AuditEntry& entry);
   Handled remove_now(const Artifact& artifact);
-  Handled send(Response& response, Route route, Artifact artifact, AuditEntry& entry, RecentRequests& recent);
 
   transport::Loop& loop_;
   std::shared_ptr<const Artifacts> artifacts_;

@@ -207,6 +207,37 @@ void Artifacts::note_taking(const std::string& id, bool taking) const {
   }
 }
 
+bool ArtifactStore::waits_for(const Artifact& artifact) const {
+  return artifact.state != Artifact::State::under_way &&
+         (kinds.empty() || std::ranges::find(kinds, artifact.kind) != kinds.end()) &&
+         std::ranges::find(artifact.sent_to, name) == artifact.sent_to.end();
+}
+
+bool Artifacts::is_unsent(const Artifact& artifact) const {
+  return std::ranges::any_of(stores_, [&](const ArtifactStore& each) { return each.waits_for(artifact); });
+}
+
+std::vector<Artifact> Artifacts::waiting_for(const ArtifactStore& store) const {
+  std::vector<Artifact> waiting = all();
+  std::erase_if(waiting, [&store](const Artifact& each) { return !store.waits_for(each); });
+  return waiting;
+}
+
+Result<void> Artifacts::note_sent(const std::string& id, const std::string& store) const {
+  const std::lock_guard lock(mutex_);
+  ASSIGN_OR_RETURN(auto artifact, find_described(id));
+  artifact.sent_to.push_back(store);
+  return describe(artifact);
+}
+
+UniqueFd Artifacts::lock_store(const std::string& store) const {
+  const std::string path = fmt::format("{}/.store-{}", directory_, store);
+  UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
+  // Where the file system has no locks, several may send the same thing, under the same name.
+  if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) file.reset();
+  return file;
+}
+
 std::vector<Artifacts::Kept> Artifacts::contents() const {
   std::map<std::string, Kept> by_id;
   const std::time_t left_behind = std::time(nullptr) - std::chrono::seconds(kLeftBehind).count();
@@ -224,6 +255,7 @@ std::vector<Artifacts::Kept> Artifacts::contents() const {
   }
   std::vector<Kept> all;
   Kept* newest_crash = nullptr;
+  std::vector<Kept*> unsent;
   all.reserve(by_id.size());
   for (auto& [id, kept] : by_id) {
     all.push_back(std::move(kept));
@@ -236,8 +268,10 @@ std::vector<Artifacts::Kept> Artifacts::contents() const {
     const bool is_crash = artifact->kind == kCrash;
     all.back().rank = is_crash && artifact->in_order ? Kept::Rank::in_order : Kept::Rank::ordinary;
     if (is_crash && !artifact->in_order) newest_crash = &all.back();
+    if (is_unsent(*artifact)) unsent.push_back(&all.back());
   }
   if (newest_crash != nullptr) newest_crash->rank = Kept::Rank::newest_crash;
+  for (Kept* const each : unsent) each->rank = Kept::Rank::unsent;
   // Those of a rank stay in the order of their ids, which is that of time.
   std::ranges::stable_sort(all, {}, &Kept::rank);
   return all;
@@ -265,9 +299,14 @@ Result<void> Artifacts::make_room(std::uint64_t bytes, Kept::Rank last, std::siz
   }
   // A crash that is larger than all may be is kept alone.
   const bool alone = last == Kept::Rank::newest_crash && going == all.size() && free >= bytes;
-  if (!has_room() && !alone)
-    return fail("keep it in", directory_, "there is no room",
+  if (!has_room() && !alone) {
+    const auto unsent = std::ranges::count(all, Kept::Rank::unsent, &Kept::rank);
+    return fail("keep it in", directory_,
+                unsent == 0 ? "there is no room"
+                            : fmt::format("there is no room: {} of {} are still to be sent to a store",
+                                          unsent, all.size()),
                 "make room on the disk, or raise artifacts.size");
+  }
   for (const Kept& each : std::span(all).first(going)) {
     if (remove_files(each.id)) ++removed;
   }
@@ -328,13 +367,18 @@ std::vector<Artifact> Artifacts::all() const {
   return all;
 }
 
-Result<Artifact> Artifacts::find(const std::string& id) const {
+Result<Artifact> Artifacts::find_described(const std::string& id) const {
   if (!is_artifact_id(id)) return tl::unexpected(unknown(id));
   const auto text = read_regular_file("what is kept", path_of(id, kAbout), kMaxAbout);
   if (!text) return tl::unexpected(unknown(id));
   ASSIGN_OR_RETURN(auto artifact, artifact_from_json(*text));
   // Whatever the file says, this is its name.
   artifact.id = id;
+  return artifact;
+}
+
+Result<Artifact> Artifacts::find(const std::string& id) const {
+  ASSIGN_OR_RETURN(auto artifact, find_described(id));
   if (artifact.state == Artifact::State::under_way) note_progress(artifact);
   return artifact;
 }

@@ -28,6 +28,15 @@ struct ArtifactLimits {
   std::chrono::milliseconds age{0};  ///< After which they go; 0: never.
 };
 
+/// A store to which artifacts are sent.
+struct ArtifactStore {
+  std::string name;
+  std::vector<std::string> kinds{};  ///< Empty: all.
+
+  /// Whether the artifact is to be sent there, and has not been sent yet.
+  [[nodiscard]] bool waits_for(const Artifact& artifact) const;
+};
+
 /// A part of a crash, of which the agent has all, made piece by piece.
 struct CrashPart {
   /// What is in it: the last minutes; what was sampled (see SampleEvents); or names of methods.
@@ -43,8 +52,9 @@ struct CrashPart {
 /// All functions may wait for the disk, and may be called on any thread.
 class Artifacts {
  public:
-  Artifacts(std::string directory, ArtifactLimits limits)
-      : directory_(std::move(directory)), limits_(limits) {}
+  /// What is to be sent to a store stays until that has it.
+  Artifacts(std::string directory, ArtifactLimits limits, std::vector<ArtifactStore> stores = {})
+      : directory_(std::move(directory)), limits_(limits), stores_(std::move(stores)) {}
 
   /// Call this before anything else. What no agent takes any more is listed as cut from now on. Fails unless
   /// the directory is there, and this user's alone.
@@ -73,6 +83,13 @@ class Artifacts {
   /// Removes all of it. Fails if there is none with this id, or with the system's error.
   [[nodiscard]] Result<void> remove(const std::string& id) const;
 
+  /// What is to be sent to this store, the oldest first.
+  [[nodiscard]] std::vector<Artifact> waiting_for(const ArtifactStore& store) const;
+  /// Notes that a store has it. Fails if it is gone, or with the system's error.
+  [[nodiscard]] Result<void> note_sent(const std::string& id, const std::string& store) const;
+  /// Has this process alone send to the store, for as long as it holds the result. Empty if another one does.
+  [[nodiscard]] UniqueFd lock_store(const std::string& store) const;
+
   [[nodiscard]] const std::string& path() const { return directory_; }
   [[nodiscard]] const ArtifactLimits& limits() const { return limits_; }
   /// Makes room for so many bytes more, as for keep(), but keeps the newest crash. Errors: there is none.
@@ -85,8 +102,9 @@ class Artifacts {
 
   /// What the directory has under one id.
   struct Kept {
-    /// In the order in which they are removed; `fresh` ones are not, since an agent may be writing them.
-    enum class Rank : std::uint8_t { leftover, in_order, ordinary, newest_crash, fresh };
+    /// In the order in which they are removed. `unsent` ones are not, and neither are `fresh` ones, which an
+    /// agent may be writing.
+    enum class Rank : std::uint8_t { leftover, in_order, ordinary, newest_crash, unsent, fresh };
     std::string id;
     std::uint64_t bytes = 0;
     Rank rank{};
@@ -99,8 +117,11 @@ class Artifacts {
   [[nodiscard]] Result<void> write(Artifact& crash, const std::vector<CrashPart>& parts,
                                    std::uint64_t room) const;
   [[nodiscard]] Result<void> check() const;
+  [[nodiscard]] bool is_unsent(const Artifact& artifact) const;
   [[nodiscard]] bool is_taking(const std::string& id) const;
   void note_taking(const std::string& id, bool taking) const;
+  /// As its description says.
+  [[nodiscard]] Result<Artifact> find_described(const std::string& id) const;
   void note_progress(Artifact& artifact) const;
   [[nodiscard]] Result<void> describe(const Artifact& artifact) const;
   [[nodiscard]] bool remove_files(const std::string& id) const;
@@ -108,7 +129,8 @@ class Artifacts {
 
   std::string directory_;
   ArtifactLimits limits_;
-  mutable std::mutex mutex_;  ///< Of taking_.
+  std::vector<ArtifactStore> stores_;
+  mutable std::mutex mutex_;  ///< Of taking_, and of descriptions that change.
   /// The ids of those that this agent is taking.
   mutable std::set<std::string, std::less<>> taking_;
   UniqueFd in_use_;  ///< The directory, locked for as long as this agent uses it.

@@ -71,7 +71,8 @@ Artifact ended(std::string name, std::string time, bool in_order = false) {
 
 class Kept {
  public:
-  explicit Kept(std::uint64_t most = kPlenty) : directory(directory_.path(), {most}) {}
+  explicit Kept(std::uint64_t most = kPlenty, std::vector<router::ArtifactStore> stores = {})
+      : directory(directory_.path(), {most}, std::move(stores)) {}
 
   std::string keep(Artifact runtime, std::size_t bytes = 100) {
     REQUIRE(directory.keep(runtime, recording(bytes), removed));
@@ -402,4 +403,36 @@ TEST_CASE("what is too old goes, but for the newest crash", "[artifacts]") {
   CHECK(directory.remove_old() == 1);
   CHECK(directory.remove_old() == 0);
   CHECK(directory.all().size() == 1);
+}
+
+TEST_CASE("what waits for a store stays, and goes like others once the store has it", "[artifacts]") {
+  const router::ArtifactStore crashes{"bucket", {std::string(router::kCrash)}};
+  Kept kept(45'000, {crashes});
+  const std::string first = kept.keep(ended("first", "2026-11-27T10:00:00Z"), 9000);
+  const std::string second = kept.keep(ended("second", "2026-11-27T10:01:00Z"), 9000);
+  Artifact third = ended("third", "2026-11-27T10:02:00Z");
+  const Result<void> refused = kept.directory.keep(third, recording(9000), kept.removed);
+  REQUIRE(!refused);
+  CHECK(refused.error().message().find("2 of 2 are still to be sent to a store") != std::string::npos);
+  CHECK(kept.names() == Names{"first", "second"});
+  CHECK(kept.directory.waiting_for(crashes).size() == 2);
+
+  REQUIRE(kept.directory.note_sent(first, "bucket"));
+  CHECK(kept.directory.find(first)->sent_to == std::vector<std::string>{"bucket"});
+  CHECK(kept.directory.waiting_for(crashes).front().id == second);
+  CHECK(kept.directory.waiting_for({"another", {"dump"}}).empty());
+  kept.keep(std::move(third), 9000);
+  CHECK(kept.names() == Names{"second", "third"});
+  CHECK(!kept.directory.note_sent(first, "bucket"));
+}
+
+TEST_CASE("one process at a time sends to a store", "[artifacts]") {
+  const Kept kept;
+  UniqueFd ours = kept.directory.lock_store("bucket");
+  CHECK(ours);
+  CHECK(!kept.directory.lock_store("bucket"));
+  CHECK(kept.directory.lock_store("another"));
+  ours.reset();
+  CHECK(kept.directory.lock_store("bucket"));
+  CHECK(kept.names().empty());
 }

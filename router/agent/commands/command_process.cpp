@@ -1,0 +1,145 @@
+#include "router/agent/commands/command_process.hpp"
+
+#include <array>
+#include <cstring>
+#include <optional>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/text.hpp"
+#include "router/agent/commands/command_supervisor.hpp"
+#include "transport/child_process.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::IoStatus;
+using transport::Task;
+
+constexpr std::size_t kMaxLastWords = 400;
+/// A result is shorter than this.
+constexpr std::size_t kMaxResult = std::size_t{64} << 10;
+
+/// The request: the command's number, and each variable as NAME=VALUE and a zero byte.
+std::string encoded_command(std::size_t command, const CommandVariables& variables) {
+  std::string request = std::to_string(command) + '\0';
+  for (const auto& [name, value] : variables) request += name + '=' + command_value(value) + '\0';
+  return request;
+}
+
+struct CommandRequest {
+  std::size_t command = 0;
+  CommandVariables variables;
+};
+
+/// Returns nothing if the bytes are no request.
+std::optional<CommandRequest> decoded_command(std::string_view bytes) {
+  CommandRequest request;
+  for (bool is_first = true; !bytes.empty(); is_first = false) {
+    const std::size_t end = bytes.find('\0');
+    if (end == std::string_view::npos) return std::nullopt;
+    const std::string_view item = bytes.substr(0, end);
+    bytes.remove_prefix(end + 1);
+    if (is_first) {
+      const auto number = number_in<std::size_t>(item);
+      if (!number) return std::nullopt;
+      request.command = *number;
+      continue;
+    }
+    const std::size_t sign = item.find('=');
+    if (sign == std::string_view::npos) return std::nullopt;
+    // Once more: whoever faces the network has sent them.
+    request.variables.emplace_back(command_value(item.substr(0, sign)), command_value(item.substr(sign + 1)));
+  }
+  return request;
+}
+
+/// The last line with something in it.
+std::string last_line(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const std::size_t end = text.find_last_not_of(kBlanks);
+  if (end == std::string_view::npos) return {};
+  text = text.substr(0, end + 1);
+  const std::size_t before = text.find_last_of("\r\n");
+  return std::string(
+      shortened(text.substr(before == std::string_view::npos ? 0 : before + 1), kMaxLastWords));
+}
+
+Result<CommandResult> decoded_result(std::string_view text) {
+  CommandResultHead head;
+  if (text.size() >= sizeof head) std::memcpy(&head, text.data(), sizeof head);
+  if (text.size() < sizeof head || text.size() - sizeof head != std::size_t{head.output} + head.messages)
+    return fail("run", "the command", "the process that runs commands was ended");
+  text.remove_prefix(sizeof head);
+  return CommandResult{head.exit_code, head.read_all != 0, std::string(text.substr(0, head.output)),
+                       last_line(text.substr(head.output))};
+}
+
+void run_requested(const std::vector<OperatorCommand>& commands, std::string_view bytes,
+                   std::vector<UniqueFd> descriptors) {
+  const auto request = decoded_command(bytes);
+  if (!request || request->command >= commands.size() || descriptors.size() != 1) return;
+  // This process is killed with the agent, and its end would be the end of the command's input. So another
+  // one supervises the command, and ends by itself.
+  if (::_Fork() != 0) return;
+  supervise_command(commands[request->command], request->variables, std::move(descriptors.front()));
+}
+
+}  // namespace
+
+std::string CommandResult::why_failed() const {
+  const std::string last = last_words.empty() ? "" : ": " + last_words;
+  if (exit_code > transport::kKilledBySignal)
+    return fmt::format("signal {} has killed it{}", exit_code - transport::kKilledBySignal, last);
+  if (exit_code != 0) return fmt::format("exit code {}{}", exit_code, last);
+  if (!read_all) return "it ended with exit code 0 before it had read everything" + last;
+  return {};
+}
+
+RunningCommand::RunningCommand(transport::Loop& loop, UniqueFd input, UniqueFd result, Lifeline lifeline)
+    : lifeline_(std::move(lifeline)),
+      input_(loop, std::move(input), "the command"),
+      result_(loop, std::move(result), "the command") {}
+
+Task<Result<CommandResult>> RunningCommand::result() {
+  std::string text;
+  std::array<std::byte, 4096> piece{};
+  for (;;) {
+    const transport::Io got = co_await result_.read(piece);
+    // What the command has left of its input breaks the socket (ECONNRESET), but after the result.
+    if (got.status == IoStatus::failed && text.empty()) co_return tl::unexpected(result_.error());
+    if (got.status != IoStatus::ok) break;
+    text.append(reinterpret_cast<const char*>(piece.data()), got.bytes);
+    if (text.size() > kMaxResult) break;
+  }
+  co_return decoded_result(text);
+}
+
+Result<CommandProcess> CommandProcess::start(std::vector<OperatorCommand> commands,
+                                             std::function<void()> confine) {
+  auto run = [commands = std::move(commands)](std::string_view request, std::vector<UniqueFd> descriptors) {
+    run_requested(commands, request, std::move(descriptors));
+  };
+  ASSIGN_OR_RETURN(auto process, HelperProcess::start({kCommandsName, std::move(confine), std::move(run)}));
+  return CommandProcess(std::move(process));
+}
+
+Result<std::unique_ptr<RunningCommand>> CommandProcess::begin(transport::Loop& loop, std::size_t command,
+                                                              const CommandVariables& variables) const {
+  const std::string request = encoded_command(command, variables);
+  if (request.size() > HelperProcess::kMaxRequest)
+    return fail("start", "a command", "what it is to be told is too long");
+  ASSIGN_OR_RETURN(auto sockets, make_socket_pair(SOCK_STREAM));
+  if (::fcntl(sockets.ours.get(), F_SETFL, O_NONBLOCK) != 0)
+    return fail_errno("make", "a pair of sockets", errno);
+  ASSIGN_OR_RETURN(auto lifeline, process_.begin(request, {sockets.theirs.get()}));
+  UniqueFd result(::fcntl(sockets.ours.get(), F_DUPFD_CLOEXEC, 0));
+  if (!result) return fail_errno("make", "a pair of sockets", errno);
+  return std::make_unique<RunningCommand>(loop, std::move(sockets.ours), std::move(result),
+                                          std::move(lifeline));
+}
+
+}  // namespace farport::router

@@ -1,0 +1,275 @@
+#include "router/agent/egress/store_sender.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/text.hpp"
+#include "transport/offload.hpp"
+#include "transport/race.hpp"
+#include "transport/task_set.hpp"
+#include "transport/timer.hpp"
+
+namespace farport::router {
+namespace {
+
+using transport::IoStatus;
+using transport::Milliseconds;
+using transport::Task;
+
+constexpr Milliseconds kFirstPause{5'000};
+constexpr Milliseconds kLongestPause{10 * 60'000};
+/// Some file systems don't tell what others change.
+constexpr Milliseconds kLookAnyway{60'000};
+/// How long a command may take to end, once it takes no more.
+constexpr Milliseconds kUntilEnd{5'000};
+
+/// The agent sends to a store what it keeps itself: a store may have everything.
+auth::PolicyRules rules_for(const std::string& store) {
+  auth::Grant all{"egress " + store, {}, "admin", {}};
+  all.identity.local = {std::to_string(::geteuid())};
+  return {{}, {all}, {}};
+}
+
+Caller caller_for(const std::string& store, const auth::Policy& policy) {
+  Caller caller{"egress " + store, auth::identity_of(::geteuid()), {}};
+  caller.access = policy.access_of(*caller.identity);
+  return caller;
+}
+
+/// What a command gets, as the answer to a request.
+class CommandResponse final : public Response {
+ public:
+  explicit CommandResponse(transport::Stream& input) : input_(input) {}
+  [[nodiscard]] const transport::MessageHead& request() const override { return request_; }
+  [[nodiscard]] transport::Stream& stream() override { return input_; }
+  void send_head(int, transport::HeaderFields, bool) override {}
+
+ private:
+  transport::MessageHead request_;
+  transport::Stream& input_;
+};
+
+tl::unexpected<Error> not_sent_to(const std::string& store, std::string why) {
+  return fail("send it to", store, std::move(why));
+}
+
+}  // namespace
+
+CommandVariables variables_of(const Artifact& artifact, const std::string& file) {
+  return {{"file", file},
+          {"id", artifact.id},
+          {"kind", artifact.kind},
+          {"time", artifact.time},
+          {"host", artifact.runtime.host},
+          {"pod", artifact.runtime.container.pod},
+          {"container", artifact.runtime.container.name},
+          {"runtime", artifact.runtime.name},
+          {"size", std::to_string(artifact.size)},
+          {"sha256", artifact.sha256}};
+}
+
+StoreSender::StoreSender(transport::Loop& loop, Log log, StoreSettings settings, Parts parts)
+    : loop_(loop),
+      log_(std::move(log)),
+      settings_(std::move(settings)),
+      parts_(std::move(parts)),
+      policy_(auth::Policy::make(rules_for(name())).value()),
+      caller_(caller_for(name(), policy_)),
+      watch_(loop, parts_.artifacts->path(), [this](const char*) { changed_.set(); }),
+      changed_(loop),
+      tried_(loop) {}
+
+Task<void> StoreSender::run() {
+  const UniqueFd turn = co_await take_turn();
+  for (;;) {
+    const std::vector<Artifact> waiting = co_await look();
+    const std::optional<Artifact> next = choose(waiting);
+    if (next) {
+      co_await try_one(*next);
+    } else {
+      co_await wait();
+    }
+  }
+}
+
+Task<UniqueFd> StoreSender::take_turn() {
+  for (bool said = false;; said = true) {
+    std::function<UniqueFd()> lock = [artifacts = parts_.artifacts, store = name()] {
+      return artifacts->lock_store(store);
+    };
+    UniqueFd turn = co_await transport::offloaded(loop_, std::move(lock));
+    if (turn) co_return turn;
+    if (!said) log_->info("another agent sends from {} to {}", parts_.artifacts->path(), name());
+    co_await transport::sleep(loop_, kFirstPause);
+  }
+}
+
+Task<std::vector<Artifact>> StoreSender::look() {
+  std::function<std::vector<Artifact>()> read = [artifacts = parts_.artifacts, store = settings_.store] {
+    return artifacts->waiting_for(store);
+  };
+  std::vector<Artifact> waiting = co_await transport::offloaded(loop_, std::move(read));
+  counts_.waiting = waiting.size();
+  std::set<std::string_view> ids;
+  for (const Artifact& each : waiting) ids.insert(each.id);
+  std::erase_if(failures_, [&ids](const auto& each) { return !ids.contains(each.first); });
+  co_return waiting;
+}
+
+std::optional<Artifact> StoreSender::choose(const std::vector<Artifact>& waiting) const {
+  const auto failures = [this](const Artifact& artifact) {
+    const auto known = failures_.find(artifact.id);
+    return known == failures_.end() ? 0U : known->second;
+  };
+  const auto next = std::ranges::min_element(waiting, {}, failures);
+  if (next == waiting.end() || (failures(*next) > 0 && Clock::now() < next_try_)) return std::nullopt;
+  return *next;
+}
+
+/// Waits until there may be something to do.
+Task<void> StoreSender::wait() {
+  Milliseconds most = kLookAnyway;
+  if (!failures_.empty()) {
+    const auto left = std::chrono::ceil<Milliseconds>(next_try_ - Clock::now());
+    most = std::clamp(left, Milliseconds(1), most);
+  }
+  tried_.changed();
+  co_await with_deadline(loop_, changed_.wait(), most);
+}
+
+Task<void> StoreSender::tried_all() {
+  for (;;) {
+    const std::vector<Artifact> waiting = co_await look();
+    const bool any = std::ranges::any_of(
+        waiting, [this](const Artifact& artifact) { return !failures_.contains(artifact.id); });
+    if (!any) co_return;
+    changed_.set();
+    co_await tried_.wait();
+  }
+}
+
+Task<void> StoreSender::try_one(Artifact artifact) {
+  const std::string id = artifact.id;
+  const Result<void> sent = co_await send(std::move(artifact));
+  if (sent) {
+    ++counts_.sent;
+    failures_.erase(id);
+    failures_in_a_row_ = 0;
+    log_->info("sent {} to {}", id, name());
+  } else {
+    ++counts_.failed;
+    ++failures_[id];
+    const auto doublings = std::min(failures_in_a_row_++, 10U);
+    const Milliseconds pause = std::min(kFirstPause * (1U << doublings), kLongestPause);
+    next_try_ = Clock::now() + pause;
+    log_->warn("{} stays here, and is tried again in {} s: {}", id, pause.count() / 1000,
+               sent.error().message());
+  }
+  tried_.changed();
+}
+
+Task<Result<void>> StoreSender::send(Artifact artifact) {
+  AuditEntry entry = entry_about(artifact, "send", caller_);
+  const AuditOnExit audited(parts_.audit, entry, AuditOnExit::Clock::now());
+  Result<void> sent = co_await send_content(artifact, entry);
+  if (sent) sent = co_await send_description(artifact);
+  if (sent) {
+    std::function<Result<void>()> note = [artifacts = parts_.artifacts, id = artifact.id, store = name()] {
+      return artifacts->note_sent(id, store);
+    };
+    sent = co_await transport::offloaded(loop_, std::move(note));
+  }
+  entry.outcome = {};
+  if (!sent) entry.outcome = {Outcome::Kind::failed, sent.error().message()};
+  co_return sent;
+}
+
+Task<Result<void>> StoreSender::send_content(Artifact& artifact, AuditEntry& entry) {
+  // Whoever reads the store decides by the roles there, but the audit says by which rule it went.
+  const auto refused = note_decision(entry, authorize_artifact(caller_, artifact));
+  if (refused) co_return not_sent_to(name(), refused->why);
+  const CommandVariables variables = variables_of(artifact, artifact.file_name());
+  CO_ASSIGN_OR_RETURN(const auto command, parts_.commands->begin(loop_, settings_.command, variables));
+  CommandResponse response(command->input());
+  transport::TaskSet watching(loop_);
+  watching.spawn(watch(*command, entry.to_tool));
+  const auto unsent = co_await parts_.requests.send(response, artifact, 0, entry, parts_.recent);
+  if (unsent) co_return not_sent_to(name(), unsent->why);
+  const Outcome outcome = entry.outcome;
+  watching.clear();
+  const bool is_whole = outcome.kind == Outcome::Kind::completed;
+  if (!is_whole) {
+    // If the command has ended, that says more.
+    const auto ended = co_await with_deadline(loop_, command->result(), kUntilEnd);
+    const std::string said = ended && *ended ? (*ended)->why_failed() : "";
+    co_return not_sent_to(name(), said.empty() ? outcome.why : said);
+  }
+  CO_ASSIGN_OR_RETURN(const auto ended, co_await end_of(*command, entry.to_tool));
+  const std::string why = ended.why_failed();
+  if (!why.empty()) co_return not_sent_to(name(), why);
+  counts_.bytes += entry.to_tool;
+  // That of a crash is known only now.
+  artifact.size = entry.to_tool;
+  auto checked = co_await check(variables_of(artifact, artifact.file_name()), entry.to_tool);
+  co_return checked;
+}
+
+Task<Result<void>> StoreSender::send_description(const Artifact& artifact) {
+  const CommandVariables variables = variables_of(artifact, artifact.id + ".json");
+  const std::string text = to_json(artifact) + "\n";
+  CO_ASSIGN_OR_RETURN(const auto command, parts_.commands->begin(loop_, settings_.command, variables));
+  // It fits into the socket, so a command that takes nothing is seen by its end only.
+  std::ignore = co_await command->input().write(std::as_bytes(std::span(text)));
+  std::ignore = co_await command->input().finish();
+  const std::uint64_t given = text.size();
+  CO_ASSIGN_OR_RETURN(const auto ended, co_await end_of(*command, given));
+  const std::string why = ended.why_failed();
+  if (!why.empty()) co_return not_sent_to(name(), why);
+  auto checked = co_await check(variables, text.size());
+  co_return checked;
+}
+
+/// Asks the store how much it has.
+Task<Result<void>> StoreSender::check(CommandVariables variables, std::uint64_t bytes) {
+  if (!settings_.check) co_return Result<void>();
+  CO_ASSIGN_OR_RETURN(const auto command, parts_.commands->begin(loop_, *settings_.check, variables));
+  std::ignore = co_await command->input().finish();
+  const std::uint64_t given = 0;
+  CO_ASSIGN_OR_RETURN(auto ended, co_await end_of(*command, given));
+  ended.read_all = true;
+  const std::string why = ended.why_failed();
+  if (!why.empty()) co_return not_sent_to(name(), "its check: " + why);
+  const std::string said = ended.output.substr(0, ended.output.find_first_not_of("0123456789"));
+  const auto there = number_in<std::uint64_t>(said);
+  if (!there) co_return not_sent_to(name(), "the check of the store printed no number of bytes");
+  if (*there != bytes)
+    co_return not_sent_to(name(), fmt::format("it has {} bytes of {}, says its check", *there, bytes));
+  co_return Result<void>();
+}
+
+Task<Result<CommandResult>> StoreSender::end_of(RunningCommand& command, const std::uint64_t& given) {
+  transport::TaskSet watching(loop_);
+  watching.spawn(watch(command, given));
+  auto result = co_await command.result();
+  co_return result;
+}
+
+/// Gives a command up that takes nothing more, or does not end.
+Task<void> StoreSender::watch(RunningCommand& command, const std::uint64_t& given) {
+  for (;;) {
+    const std::uint64_t before = given;
+    co_await transport::sleep(loop_, settings_.timeout);
+    if (given != before) continue;
+    const double seconds = std::chrono::duration<double>(settings_.timeout).count();
+    command.give_up({"send it to", name(), fmt::format("the command took nothing for {} s", seconds),
+                     "raise egress.timeout if the store is that slow"});
+    co_return;
+  }
+}
+
+}  // namespace farport::router

@@ -1,0 +1,100 @@
+// StoreSender: sends what the agent keeps to one of the operator's stores, by a command.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "auth/policy.hpp"
+#include "base/log.hpp"
+#include "router/agent/api/artifact_requests.hpp"
+#include "router/agent/api/recent_requests.hpp"
+#include "router/agent/artifacts/artifacts.hpp"
+#include "router/agent/commands/command_process.hpp"
+#include "router/agent/gate/audit.hpp"
+#include "transport/directory_watch.hpp"
+#include "transport/event.hpp"
+#include "transport/loop.hpp"
+
+namespace farport::router {
+
+/// A store, and which of the helper's commands it has.
+struct StoreSettings {
+  ArtifactStore store;
+  std::size_t command = 0;            ///< Gets an artifact as its input.
+  std::optional<std::size_t> check;   ///< Prints how many bytes the store has; empty: its word counts.
+  transport::Milliseconds timeout{};  ///< How long a command may take nothing, or not end.
+};
+
+/// What a command is told of an artifact: config::kStoreVariables. `file` is the name to store it under.
+[[nodiscard]] CommandVariables variables_of(const Artifact& artifact, const std::string& file);
+
+/// How much went to a store since the agent began.
+struct StoreCounts {
+  std::uint64_t sent = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t waiting = 0;  ///< Of now.
+};
+
+/// Sends one artifact at a time: its content, then its description, which is there only if the content is
+/// whole. What was not tried yet comes first. After a failure it waits, from 5 s up to 10 minutes, but tries
+/// what is new at once.
+class StoreSender {
+ public:
+  /// What it uses of the agent.
+  struct Parts {
+    std::shared_ptr<const Artifacts> artifacts;
+    std::shared_ptr<const CommandProcess> commands;
+    ArtifactRequests& requests;
+    RecentRequests& recent;
+    Audit& audit;
+  };
+
+  StoreSender(transport::Loop& loop, Log log, StoreSettings settings, Parts parts);
+
+  /// Never ends by itself. Waits as long as another agent sends from the same directory to this store.
+  transport::Task<void> run();
+  /// Waits until everything was tried at least once.
+  transport::Task<void> tried_all();
+
+  [[nodiscard]] const std::string& name() const { return settings_.store.name; }
+  [[nodiscard]] const StoreCounts& counts() const { return counts_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  transport::Task<UniqueFd> take_turn();
+  transport::Task<std::vector<Artifact>> look();
+  [[nodiscard]] std::optional<Artifact> choose(const std::vector<Artifact>& waiting) const;
+  transport::Task<void> wait();
+  transport::Task<void> try_one(Artifact artifact);
+  transport::Task<Result<void>> send(Artifact artifact);
+  transport::Task<Result<void>> send_content(Artifact& artifact, AuditEntry& entry);
+  transport::Task<Result<void>> send_description(const Artifact& artifact);
+  transport::Task<Result<void>> check(CommandVariables variables, std::uint64_t bytes);
+  transport::Task<Result<CommandResult>> end_of(RunningCommand& command, const std::uint64_t& given);
+  transport::Task<void> watch(RunningCommand& command, const std::uint64_t& given);
+
+  transport::Loop& loop_;
+  Log log_;
+  StoreSettings settings_;
+  Parts parts_;
+  auth::Policy policy_;  ///< Gives the store everything.
+  Caller caller_;
+  transport::DirectoryWatch watch_;
+  transport::Event changed_;  ///< The directory.
+  transport::Condition tried_;
+  std::map<std::string, unsigned, std::less<>> failures_;  ///< By the ids of what waits.
+  unsigned failures_in_a_row_ = 0;
+  Clock::time_point next_try_{};
+  StoreCounts counts_;
+};
+
+}  // namespace farport::router

@@ -1,0 +1,290 @@
+"""Stores to which an agent sends what it keeps: [[egress]]."""
+
+import hashlib
+import json
+import os
+import re
+import time
+
+from harness import needs, proc, unprivileged, wait
+from harness.audit import Audit
+from harness.case import Case, main
+from harness.nobody import NOBODY
+from harness.watched import Watched
+
+# A store that is a directory, and does to its client what the file «mode» says.
+STORE = r"""#!/bin/sh
+cd "$1" || exit
+mode=$(cat mode)
+case $mode in
+  refuse) echo 'first line' >&2; echo "access denied: $3" >&2; exit 3 ;;
+  lie) cat >/dev/null; exit 0 ;;
+  deaf) exit 0 ;;
+  cut) head -c 100 >"$2"; exit 0 ;;
+  hang) sleep 1000 & sleep 1000 ;;
+  slow) dd bs=1 count=10 of="$2.part" 2>/dev/null; sleep 1000 ;;
+  killed) kill -9 $$ ;;
+esac
+env >environment
+echo "$*" >>arguments
+cat >"$2.part" && mv "$2.part" "$2"
+"""
+SIZE = "#!/bin/sh\nstat -c %s \"$1/$2\" 2>/dev/null || echo 0\n"
+
+
+class Store:
+    """The directory, and the table for the agent's file."""
+
+    def __init__(self, lab, name="disk", more=""):
+        self.user = unprivileged.user_of("far") or NOBODY
+        self.path = lab.new_directory(lab.far, name)
+        os.chmod(self.path, 0o755)
+        self.name = name
+        self.put, self.size = (self._program(file, text) for file, text in (("put.sh", STORE), ("size.sh", SIZE)))
+        os.chown(self.path, self.user, self.user)
+        self.set("")
+        user = "" if unprivileged.enabled() else f'user = "{NOBODY}:{NOBODY}"\n'
+        self.table = (f'[[egress]]\nname = "{name}"\ncommand = ["{self.put}", "{self.path}", "{{file}}", "{{kind}}-{{runtime}}"]\n'
+                      f'check = ["{self.size}", "{self.path}", "{{file}}"]\n{user}writes = ["{self.path}"]\n'
+                      f'reads = ["{self.path}"]\n{more}')
+
+    def _program(self, name, text):
+        path = os.path.join(self.path, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(path, 0o755)
+        return path
+
+    def set(self, mode):
+        with open(os.path.join(self.path, "mode"), "w", encoding="utf-8") as file:
+            file.write(mode)
+
+    def read(self, name):
+        with open(os.path.join(self.path, name), "rb") as file:
+            return file.read()
+
+    def files(self):
+        return {name for name in os.listdir(self.path) if name.startswith("20")}
+
+
+class Egress(Case):
+    @classmethod
+    def prepare(cls):
+        cls.application = cls.share(Watched(cls.lab))
+
+    def begin(self, *stores, environment=None, more=""):
+        """An agent that sends to these stores."""
+        self.directory = self.lab.new_directory(self.lab.far, "kept")
+        self.configuration = os.path.join(self.lab.new_directory(self.lab.far, "agent"), "farport.toml")
+        self.audit = Audit(os.path.join(self.lab.directory, f"audit-{time.monotonic_ns()}.jsonl"))
+        with open(self.configuration, "w", encoding="utf-8") as file:
+            file.write(f'[artifacts]\ndirectory = "{self.directory}"\n{more}' + "".join(store.table for store in stores))
+        self.start(environment)
+
+    def start(self, environment=None):
+        self.agent = self.use(self.lab.agent("--config", self.configuration, "--audit", self.audit.path,
+                                             "--drain", "20s", environment=environment))
+        self.agent.wait_for(self.application)
+
+    def farport(self, command, *arguments):
+        return self.lab.near.run(needs.farport(), command, self.agent.remote, *self.lab.tools_pair.flags(), *arguments)
+
+    def keep(self):
+        """Has the agent keep something small, and returns its id."""
+        return self.assert_ok(self.farport("gcdump", "--keep")).stdout.strip()
+
+    def about(self, identifier):
+        """What the agent says of it."""
+        all_kept = json.loads(self.assert_ok(self.farport("artifacts", "--json")).stdout)
+        return next(each for each in all_kept if each["id"] == identifier)
+
+    def wait_for_sent(self, identifier, *stores):
+        wait.until(lambda: set(self.about(identifier)["sent_to"]) == {store.name for store in stores},
+                   lambda: f"{identifier} is sent\n{self.agent.log()}", 40)
+        for store in stores:
+            self.assert_has(store, identifier)
+
+    def assert_has(self, store, identifier):
+        """That the store has the whole of it."""
+        description = json.loads(store.read(identifier + ".json"))
+        content = store.read(identifier + description["ending"])
+        self.assertEqual((hashlib.sha256(content).hexdigest(), len(content)), (description["sha256"], description["size"]))
+
+    def wait_for_log(self, text, seconds=20):
+        wait.until(lambda: re.search(text, self.agent.log()), lambda: f"{text} in\n{self.agent.log()}", seconds)
+
+    def test_what_is_kept_goes_to_each_store(self):
+        first, second = Store(self.lab, "first"), Store(self.lab, "second", 'kinds = ["dump", "trace"]\n')
+        self.begin(first, second, environment={"STORE_TOKEN": "for-the-store", "OTHER": "not-for-it"})
+        heap, trace = self.keep(), self.assert_ok(self.farport("trace", "--duration", "1s", "--keep")).stdout.strip()
+        self.wait_for_sent(heap, first)
+        self.wait_for_sent(trace, first, second)
+        self.assertNotIn(heap + ".gcdump", second.files())
+        self.audit.wait_for(audit="artifact", command="send", decision="allowed", address="egress first", rule="egress first")
+        self.assertIn("sent to first", self.assert_ok(self.farport("artifacts")).stdout)
+
+    def test_a_command_gets_its_variables_and_nothing_of_the_agent(self):
+        store = Store(self.lab, more='environment = ["STORE_*"]\n')
+        self.begin(store, environment={"STORE_TOKEN": "for-the-store", "FARPORT_SECRET": "not-for-it"})
+        identifier = self.keep()
+        self.wait_for_sent(identifier, store)
+        self.assertIn(f"{identifier}.gcdump gcdump-watched", store.read("arguments").decode())
+        environment = dict(line.split("=", 1) for line in store.read("environment").decode().splitlines())
+        self.assertEqual(environment["STORE_TOKEN"], "for-the-store")
+        self.assertEqual((environment["FARPORT_ID"], environment["FARPORT_KIND"]), (identifier, "gcdump"))
+        self.assertEqual({name for name in environment if "SECRET" in name}, set())
+
+    def test_a_command_is_another_user_and_reads_nothing_of_the_agent(self):
+        store = Store(self.lab)
+        key = self.lab.agent_pair.key
+        probe = store._program("probe.sh", f"#!/bin/sh\ncat >/dev/null\nexec >{store.path}/probed 2>&1\nid -u\n"
+                               "grep -E 'CapEff|NoNewPrivs' /proc/self/status\nls /proc/self/fd\n"
+                               f"cat {key}; echo rc $?\ncat {self.lab.far.directory}/*/farport.toml; echo rc $?\n"
+                               "touch /tmp/written; echo rc $?\n"
+                               "cat /proc/$PPID/environ; echo rc $?; for p in /proc/[0-9]*; do cat $p/environ; done | wc -c\n")
+        store.table = store.table.replace(f'"{store.put}"', f'"{probe}"').replace("check", "# check")
+        self.begin(store)
+        self.keep()
+        wait.until(lambda: os.path.exists(os.path.join(store.path, "probed")) and store.read("probed").count(b"rc ") >= 4,
+                   self.agent.log, 20)
+        said = store.read("probed").decode()
+        self.assertIn(f"{store.user}\n", said)
+        self.assertIn("CapEff:\t0000000000000000", said)
+        self.assertIn("NoNewPrivs:\t1", said)
+        self.assertNotIn("PRIVATE KEY", said)
+        self.assertNotIn("[artifacts]", said)
+        self.assertNotIn("rc 0", said)
+
+    def test_refused_and_later_taken(self):
+        store = Store(self.lab)
+        store.set("refuse")
+        self.begin(store)
+        identifier = self.keep()
+        self.wait_for_log(f"{identifier} stays here, and is tried again in 5 s: .*exit code 3: access denied: gcdump-watched")
+        self.assertEqual(self.about(identifier)["sent_to"], [])
+        self.wait_for_log(f"{identifier} stays here, and is tried again in 10 s")
+        store.set("")
+        self.wait_for_sent(identifier, store)
+
+    def test_what_is_new_does_not_wait_for_what_is_refused(self):
+        store = Store(self.lab)
+        store.set("refuse")
+        self.begin(store)
+        refused = self.keep()
+        self.wait_for_log(f"{refused} stays here, and is tried again in 10 s")
+        store.set("")
+        new = self.keep()
+        wait.until(lambda: f"{new}.json" in store.files(), self.agent.log, 5)
+        self.wait_for_sent(refused, store)
+
+    def test_a_store_that_lies_does_not_have_it(self):
+        for mode, why in (("lie", "it has 0 bytes of"), ("deaf", "before it had read everything|exit code 0"),
+                          ("cut", "before it had read everything"), ("killed", "signal 9 has killed it")):
+            with self.subTest(mode):
+                store = Store(self.lab, mode)
+                store.set(mode)
+                self.begin(store)
+                identifier = self.keep()
+                self.wait_for_log(f"{identifier} stays here.*({why})")
+                self.assertEqual(self.about(identifier)["sent_to"], [])
+                self.agent.stop()
+
+    def test_one_that_hangs_is_ended_with_all_that_it_has_started(self):
+        for mode in ("hang", "slow"):
+            with self.subTest(mode):
+                store = Store(self.lab, mode, 'timeout = "2s"\n')
+                store.set(mode)
+                self.begin(store)
+                identifier = self.keep()
+                self.wait_for_log(f"{identifier} stays here.*took nothing for 2 s", 30)
+                wait.until(lambda: not self.processes("sleep 1000"), lambda: self.processes("sleep 1000"), 10)
+                self.agent.stop()
+
+    def processes(self, command):
+        """The far host's processes with this command line."""
+        return [pid for pid in self.lab.far.processes() if b" ".join(proc.command_line(pid)) == command.encode()]
+
+    def test_a_killed_agent_leaves_no_cut_file_and_its_successor_sends_it(self):
+        store = Store(self.lab)
+        store.set("slow")
+        self.begin(store)
+        identifier = self.keep()
+        wait.until(lambda: self.processes("sleep 1000"), self.agent.log, 20)
+        self.agent.process.kill()
+        wait.until(lambda: not self.processes("sleep 1000"), "the command is killed", 10)
+        self.assertEqual([name for name in store.files() if not name.endswith(".part")], [])
+        store.set("")
+        self.start()
+        self.wait_for_sent(identifier, store)
+
+    def test_the_last_ones_go_when_the_agent_is_stopped(self):
+        store = Store(self.lab)
+        self.begin(store)
+        identifier = self.keep()
+        self.agent.stop()
+        self.assert_has(store, identifier)
+
+    def test_what_waits_for_a_store_does_not_go_for_other_things(self):
+        store = Store(self.lab)
+        store.set("refuse")
+        self.begin(store, more='size = "1MiB"\n')
+        kept, refused = [], None
+        for _ in range(40):
+            done = self.farport("gcdump", "--keep")
+            if done.code != 0:
+                refused = done
+                break
+            kept.append(done.stdout.strip())
+        self.assertIsNotNone(refused, "there is always room")
+        self.assertIn("still to be sent to a store", refused.stderr)
+        listed = {each["id"] for each in json.loads(self.assert_ok(self.farport("artifacts", "--json")).stdout)}
+        self.assertEqual(set(kept) - listed, set())
+
+    def test_two_agents_with_one_directory_send_once(self):
+        store = Store(self.lab)
+        self.begin(store)
+        second = self.use(self.lab.agent("--config", self.configuration, port=9001))
+        wait.until(lambda: "another agent sends from" in second.log(), second.log, 20)
+        identifier = self.keep()
+        self.wait_for_sent(identifier, store)
+        self.agent.stop()
+        self.agent = second
+        self.wait_for_sent(self.keep(), store)
+
+    def test_a_crowded_name(self):
+        """What an application calls itself can't lead out of the store."""
+        store = Store(self.lab)
+        self.begin(store)
+        identifier = self.keep()
+        self.wait_for_sent(identifier, store)
+        self.assertTrue(all(re.fullmatch(r"[\w.+-]+", name) for name in store.files()))
+
+    def test_wrong_settings(self):
+        base = '[artifacts]\ndirectory = "/tmp"\n[allow]\ncn = ["tools"]\n'
+        for table, said in (
+                ('name = "a"\n', "it has no command"),
+                ('command = ["true"]\n', "it has no name"),
+                ('name = "a b"\ncommand = ["true"]\n', "it has no name of letters"),
+                ('name = "a"\ncommand = "rclone rcat b:{file}"\n', "no shell takes it apart"),
+                ('name = "a"\ncommand = ["true", "{fil}"]\n', 'did you mean "file"?'),
+                ('name = "a"\ncommand = ["true"]\nkinds = ["dumps"]\n', 'did you mean "dump"?'),
+                ('name = "a"\ncommand = ["true"]\nusr = "x"\n', 'did you mean "user"?'),
+                ('name = "a"\ncommand = ["no-such-program"]\nuser = "nobody"\n',
+                 "only root can become another user" if unprivileged.enabled() else "it is not there"),
+                ('name = "a"\ncommand = ["true"]\nuser = "nobody-like-this"\n', "there is no such user"),
+                ('name = "a"\ncommand = ["true"]\n', None if unprivileged.enabled() else "they would read everything here")):
+            if said is None:
+                continue
+            with self.subTest(table):
+                path = os.path.join(self.lab.new_directory(self.lab.far, "wrong"), "farport.toml")
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(base + "[[egress]]\n" + table)
+                arguments = ("--config", path, "--listen", "127.0.0.1:9099", *self.lab.agent_pair.flags())
+                for command in ("serve", "check"):
+                    done = self.lab.far.run(needs.farport(), command, *arguments)
+                    self.assertEqual(done.code, 2 if command == "serve" else 1, done.described)
+                    self.assertIn(said, done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    main()
