@@ -130,6 +130,7 @@ make_packages() {
   say "making packages and the image"
   "$root/scripts/package"
   "$root/scripts/image"
+  "$root/scripts/image" --rclone
   commit_says %H none >"$stamp"
 }
 

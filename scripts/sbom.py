@@ -1,9 +1,9 @@
 """Prints what the static program is made of, as an SPDX 2.3 document in JSON.
 
-usage: python3 -B scripts/sbom.py BUILD_DIRECTORY
+usage: python3 -B scripts/sbom.py BUILD_DIRECTORY [FILE...]
 
 BUILD_DIRECTORY is where scripts/build --static has built it. The Debian packages are those whose libraries the linker has
-read, and whose headers the compiler has; nobody lists them by hand. The same build makes the same document.
+read, and whose headers the compiler has; nobody lists them by hand. FILEs are other programs that go with it. The same build makes the same document.
 https://spdx.github.io/spdx-spec/v2.3/
 """
 
@@ -84,12 +84,13 @@ def ourselves(version, digest):
     }
 
 
-def document(build):
+def document(build, others):
     program = build / PROGRAM
     digest = hashlib.sha256(program.read_bytes()).hexdigest()
     version = printed_by(str(program), "--version").split()[1]
     built = datetime.datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", "0")), datetime.timezone.utc)
     parts = [described(package) for package in packages_of([*linked_files(build), *included_files(build)])]
+    beside = [described(package) for package in packages_of(others)] if others else []
     return {
         "spdxVersion": "SPDX-2.3",
         "dataLicense": "CC0-1.0",
@@ -97,19 +98,21 @@ def document(build):
         "name": f"farport-{version}",
         "documentNamespace": f"https://farport.example/spdx/farport-{version}-{digest}",
         "creationInfo": {"created": built.strftime("%Y-%m-%dT%H:%M:%SZ"), "creators": ["Tool: farport-sbom"]},
-        "packages": [ourselves(version, digest), *parts],
+        "packages": [ourselves(version, digest), *parts, *beside],
         "relationships": [
             {"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": "SPDXRef-farport"},
             *({"spdxElementId": "SPDXRef-farport", "relationshipType": "STATIC_LINK", "relatedSpdxElement": part["SPDXID"]}
               for part in parts),
+            *({"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": each["SPDXID"]}
+              for each in beside),
         ],
     }
 
 
 def main():
-    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
         sys.exit(__doc__.strip())
-    json.dump(document(pathlib.Path(sys.argv[1])), sys.stdout, indent=2)
+    json.dump(document(pathlib.Path(sys.argv[1]), sys.argv[2:]), sys.stdout, indent=2)
     print()
 
 

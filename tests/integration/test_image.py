@@ -79,6 +79,18 @@ class Image(Case):
         subprocess.run([needs.ROOT / "scripts/image", "--output", again], check=True, stdout=subprocess.DEVNULL)
         self.assertEqual(pathlib.Path(again).read_bytes(), pathlib.Path(needs.image()).read_bytes())
 
+    def test_the_variant_for_stores_has_rclone(self):
+        podman = Podman(self.lab.far)
+        self.addCleanup(podman.close)
+        podman.run("load", "--input", needs.image_with_rclone())
+        name = podman.run("images", "--format", "{{.Repository}}:{{.Tag}}")
+        self.assertRegex(name, r"^localhost/farport:[0-9.]+-rclone$")
+        alone = ("run", "--rm", "--read-only", "--cap-drop", "all", "--network", "none")
+        self.assertIn("farport makes .NET runtimes", podman.run(*alone, name))
+        self.assertIn("rclone v1", podman.run(*alone, "--entrypoint", "/usr/bin/rclone", name, "version"))
+        parts = pathlib.Path(needs.image_with_rclone().removesuffix(".tar") + ".spdx.json").read_text(encoding="utf-8")
+        self.assertIn('"name": "rclone"', parts)
+
     def test_it_runs_read_only_without_a_right_and_shows_its_help(self):
         podman = Podman(self.lab.far)
         self.addCleanup(podman.close)

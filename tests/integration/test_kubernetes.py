@@ -14,7 +14,7 @@ from harness.kubernetes import EXAMPLES
 from harness.tools import QUIET
 
 PLAYED = ("sidecar", "listen")
-RENDERED = (*PLAYED, "native-sidecar", "daemonset")
+RENDERED = (*PLAYED, "native-sidecar", "daemonset", "volume", "bucket")
 EVERYTHING = """
 apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
@@ -46,19 +46,19 @@ class Manifests(Case):
         for name in ("application", "components"):
             (examples / name).symlink_to(EXAMPLES / name)
         # The native sidecar comes after what changes a container that it moves.
-        order = ["sidecar", "listen", "monitoring", "native-sidecar", "network-policy", "cert-manager"]
+        order = ["sidecar", "listen", "monitoring", "volume", "bucket", "native-sidecar", "network-policy", "cert-manager"]
         self.assertEqual(sorted(order), sorted(os.listdir(EXAMPLES / "components")))
         directory = examples / "all"
         directory.mkdir()
         components = ", ".join(f"../components/{name}" for name in order)
         (directory / "kustomization.yaml").write_text(EVERYTHING.format(components=components), encoding="utf-8")
         objects = kubernetes.objects_of(kubernetes.built(directory))
-        self.assertEqual({each["kind"] for each in objects}, {"Certificate", "Deployment", "Issuer", "NetworkPolicy", "Service"})
+        self.assertEqual({each["kind"] for each in objects}, {"Certificate", "ConfigMap", "Deployment", "Issuer", "NetworkPolicy", "PersistentVolumeClaim", "Service"})
         pod = kubernetes.pod_of(objects, "Deployment")
         self.assertEqual([container["name"] for container in pod["containers"] + pod["initContainers"]], ["orders", "farport"])
 
     def test_sidecars_meet_the_restricted_standard(self):
-        for name in ("sidecar", "native-sidecar", "listen"):
+        for name in ("sidecar", "native-sidecar", "listen", "volume", "bucket"):
             pod = kubernetes.pod_of(kubernetes.objects_of(kubernetes.built(EXAMPLES / name)), "Deployment")
             self.assertEqual(kubernetes.not_restricted(pod), [], name)
         daemon = kubernetes.pod_of(kubernetes.objects_of(kubernetes.built(EXAMPLES / "daemonset")), "DaemonSet")

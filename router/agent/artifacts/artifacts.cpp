@@ -128,12 +128,18 @@ std::string Artifacts::path_of(const std::string& id, std::string_view ending) c
 
 Result<void> Artifacts::check() const {
   constexpr const char* kUse = "use the directory for artifacts";
+  if (::mkdir(directory_.c_str(), S_IRWXU) != 0 && errno != EEXIST)
+    return fail_errno(kUse, directory_, errno);
   struct stat found {};
   if (::stat(directory_.c_str(), &found) != 0) return fail_errno(kUse, directory_, errno);
   if (!S_ISDIR(found.st_mode)) return fail_errno(kUse, directory_, ENOTDIR);
+  // Kubernetes lets the pod's group write to everything in a volume, each time that it mounts it (fsGroup).
+  const bool is_of_group = found.st_uid == ::geteuid() && (found.st_mode & S_IWOTH) == 0;
+  if (is_of_group && !is_ours_alone(found) && ::chmod(directory_.c_str(), S_IRWXU) == 0)
+    std::ignore = ::stat(directory_.c_str(), &found);
   if (!is_ours_alone(found))
     return fail(kUse, directory_, "others could write there",
-                "let it belong to the agent's user, with mode 0700");
+                "name a directory in it that is not there yet, or let it belong to the agent's user alone");
   if (::access(directory_.c_str(), W_OK) != 0) return fail_errno(kUse, directory_, errno);
   return {};
 }

@@ -56,8 +56,9 @@ class Artifacts {
   Artifacts(std::string directory, ArtifactLimits limits, std::vector<ArtifactStore> stores = {})
       : directory_(std::move(directory)), limits_(limits), stores_(std::move(stores)) {}
 
-  /// Call this before anything else. What no agent takes any more is listed as cut from now on. Fails unless
-  /// the directory is there, and this user's alone.
+  /// Call this before anything else. Makes the directory if it is missing, and takes the right to write there
+  /// from its group. What no agent takes any more is listed as cut from now on. Fails unless the directory is
+  /// this user's alone then.
   [[nodiscard]] Result<void> begin_use();
 
   /// Keeps a crash, and sets its id and size. Makes room, on the disk too, by removing what agents have left

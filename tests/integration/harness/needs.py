@@ -74,6 +74,11 @@ def image():
     return _made("image/farport-*.tar")
 
 
+def image_with_rclone():
+    """Its variant for stores."""
+    return _made("image/rclone/farport-*.tar")
+
+
 def debian_package():
     """What Debian's users install. One that is older than what goes into it is missing: it would test the past."""
     package = _made("packages/farport_*.deb")

@@ -266,8 +266,20 @@ TEST_CASE("a directory where others may write is refused", "[artifacts]") {
   const auto checked = kept.directory.begin_use();
   REQUIRE(!checked);
   CHECK(checked.error().message().find("others") != std::string::npos);
-  CHECK(!Artifacts("/nowhere", {kPlenty}).begin_use());
+  CHECK(!Artifacts("/nowhere/at/all", {kPlenty}).begin_use());
   CHECK(!Artifacts("/proc/self/stat", {kPlenty}).begin_use());
+}
+
+TEST_CASE("a directory is made where there is none, and taken from its group", "[artifacts]") {
+  const auth::test::TemporaryDirectory place;
+  const std::string path = place.path() + "/kept";
+  for (const mode_t mode : {0700U, 02770U, 0775U}) {
+    if (mode != 0700U) REQUIRE(::chmod(path.c_str(), mode) == 0);
+    REQUIRE(Artifacts(path, {kPlenty}).begin_use());
+    struct stat found {};
+    REQUIRE(::stat(path.c_str(), &found) == 0);
+    CHECK((found.st_mode & 0777U) == 0700U);
+  }
 }
 
 TEST_CASE("the content of an artifact is kept as it comes", "[artifacts]") {
