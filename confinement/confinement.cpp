@@ -133,6 +133,7 @@ void confine_reader_starter() {
 }
 
 void confine_command_starter() {
+  hide_memory();
   std::ignore = no_new_privileges();
   std::ignore = keep_capabilities(capability(CAP_SETUID) | capability(CAP_SETGID) | capability(CAP_KILL));
 }
@@ -143,9 +144,10 @@ Result<void> confine_command(const CommandRights& rights) {
     RETURN_IF_ERROR(become(*rights.user, 0));
   }
   RETURN_IF_ERROR(keep_capabilities(0));
-  if (rights.files.empty() || landlock_version() < kMinLandlock) return {};
+  if (rights.files.empty() || (landlock_version() < kMinLandlock && !rights.required)) return {};
   constexpr bool kDials = true;
-  return restrict_files(rights.files, kDials);
+  constexpr bool kSignals = false;
+  return restrict_files(rights.files, kDials, kSignals);
 }
 
 bool confine_parser() {

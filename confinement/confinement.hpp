@@ -62,10 +62,12 @@ void confine_command_starter();
 struct CommandRights {
   std::optional<User> user;     ///< Whom it runs as; empty: as now.
   std::vector<FileRule> files;  ///< If empty, the user's rights count alone.
+  bool required = false;        ///< Whether it must not run where the kernel has no Landlock.
 };
 /// Confines a process that is to become such a command, and all that it starts: no new privileges, no
 /// capabilities, that user, and where the kernel has Landlock only these files. It may connect to any
-/// network. Errors: it can't become the user, or the kernel refuses.
+/// network. Errors: it can't become the user, the kernel refuses,
+/// or has no Landlock.
 [[nodiscard]] Result<void> confine_command(const CommandRights& rights);
 
 /// The result that confine() would have, determined in a child process.

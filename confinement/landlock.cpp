@@ -37,6 +37,7 @@ constexpr std::uint64_t kDeviceControl = bit(15);
 constexpr std::uint64_t kBindTcp = bit(0);
 constexpr std::uint64_t kConnectTcp = bit(1);
 constexpr std::uint64_t kAbstractSockets = bit(0);
+constexpr std::uint64_t kSignals = bit(1);
 
 /// All rights but reading directories. An application may remake its directory under /run at each start; for
 /// the kernel that is a new directory, and its runtimes must still be found.
@@ -58,12 +59,12 @@ struct [[gnu::packed]] PathBeneathAttributes {
 };
 
 /// The rights that are restricted; newer versions know more of them.
-RulesetAttributes attributes_of(int version, bool dials) {
+RulesetAttributes attributes_of(int version, bool dials, bool signals) {
   RulesetAttributes attributes{kFileAccess, 0, 0};
   if (version >= 3) attributes.files |= kTruncate;
   if (version >= 4) attributes.network = dials ? kBindTcp : kBindTcp | kConnectTcp;
   if (version >= 5) attributes.files |= kDeviceControl;
-  if (version >= 6) attributes.scoped = kAbstractSockets;
+  if (version >= 6) attributes.scoped = signals ? kAbstractSockets : kAbstractSockets | kSignals;
   return attributes;
 }
 
@@ -104,14 +105,14 @@ int landlock_version() {
   return version < 0 ? 0 : static_cast<int>(version);
 }
 
-Result<void> restrict_files(const std::vector<FileRule>& rules, bool dials) {
+Result<void> restrict_files(const std::vector<FileRule>& rules, bool dials, bool signals) {
   const int version = landlock_version();
   if (version < kMinLandlock) {
     return fail(
         "use", "Landlock",
         version == 0 ? "this kernel doesn't offer it" : "this kernel's is too old (Linux 5.19 has it)");
   }
-  const RulesetAttributes attributes = attributes_of(version, dials);
+  const RulesetAttributes attributes = attributes_of(version, dials, signals);
   // Older kernels accept the longer structure if the unknown part is zero.
   const UniqueFd ruleset(
       static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0U)));

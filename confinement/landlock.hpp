@@ -34,7 +34,9 @@ inline constexpr int kMinLandlock = 2;
 /// kernel supports it (version 4), forbids connecting and binding TCP sockets. Listing directories, looking
 /// files up and connecting to Unix sockets stay allowed. Missing paths are skipped. It also ends ptrace(2)
 /// access to processes outside, such as opening /proc/PID/root. Needs PR_SET_NO_NEW_PRIVS. `dials`:
-/// connecting TCP sockets stays allowed, too. Fails with the kernel's error, or below version 2.
-[[nodiscard]] Result<void> restrict_files(const std::vector<FileRule>& rules, bool dials);
+/// connecting TCP sockets stays allowed, too. Without `signals` processes outside can't be sent any (version
+/// 6). Fails with the kernel's error, or below version 2.
+[[nodiscard]] Result<void> restrict_files(const std::vector<FileRule>& rules, bool dials,
+                                          bool signals = true);
 
 }  // namespace farport::confinement

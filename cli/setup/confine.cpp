@@ -161,23 +161,47 @@ confinement::Needs needs_of(const config::ServeSettings& settings) {
   return {places.take(), confinement::agent_capabilities(), dials, landlock_conflict(settings)};
 }
 
+namespace {
+
+/// Whom the commands of a store run as; empty: as now.
+Result<std::optional<confinement::User>> user_of(const config::EgressSettings& store,
+                                                 const config::ServeSettings& settings) {
+  const std::string what = "run the commands of the store " + store.name;
+  const std::string& name = store.user.empty() ? settings.confinement.user : store.user;
+  if (name.empty() && ::geteuid() != 0) return std::nullopt;
+  if (name.empty())
+    return fail(what, "as root", "they would read everything here",
+                "write user = \"NAME\" or \"NUMBER:GROUP\" in [[egress]]");
+  ASSIGN_OR_RETURN(auto user, confinement::find_user(name));
+  if (::geteuid() != 0) {
+    if (::geteuid() == user.uid && ::getegid() == user.gid) return std::nullopt;
+    return fail(what, "as " + name, "only root can become another user",
+                "leave egress.user out, or start farport as root");
+  }
+  const auto own = confinement::own_capabilities();
+  for (const int needed : {CAP_SETUID, CAP_SETGID, CAP_KILL}) {
+    if (own && (*own & confinement::capability(needed)) == 0)
+      return fail(what, "as " + name, "the agent lacks a capability that this takes",
+                  "give it CAP_SETUID, CAP_SETGID and CAP_KILL");
+  }
+  return user;
+}
+
+}  // namespace
+
+confinement::CommandRights with_program(confinement::CommandRights rights, const std::string& program) {
+  if (rights.files.empty()) return rights;
+  Places places;
+  places.add(program, {Access::read, Access::execute});
+  for (confinement::FileRule& rule : places.take()) rights.files.push_back(std::move(rule));
+  return rights;
+}
+
 Result<confinement::CommandRights> rights_of(const config::EgressSettings& store,
                                              const config::ServeSettings& settings) {
   confinement::CommandRights rights;
-  const std::string what = "run the commands of the store " + store.name;
-  if (!store.user.empty()) {
-    ASSIGN_OR_RETURN(auto user, confinement::find_user(store.user));
-    if (::geteuid() != 0 && ::geteuid() != user.uid)
-      return fail(what, "as " + store.user, "only root can become another user",
-                  "leave egress.user out, or start farport as root");
-    rights.user = std::move(user);
-  } else if (::geteuid() == 0 && !settings.confinement.user.empty()) {
-    ASSIGN_OR_RETURN(auto user, confinement::find_user(settings.confinement.user));
-    rights.user = std::move(user);
-  } else if (::geteuid() == 0) {
-    return fail(what, "as root", "they would read everything here",
-                "write user = \"NAME\" or \"NUMBER:GROUP\" in [[egress]]");
-  }
+  ASSIGN_OR_RETURN(rights.user, user_of(store, settings));
+  rights.required = settings.confinement.mode == "required";
   if (settings.confinement.mode == "off") return rights;
   Places places;
   add_system(places);
@@ -188,10 +212,6 @@ Result<confinement::CommandRights> rights_of(const config::EgressSettings& store
   for (const char* path : {"/etc/ssl", "/etc/pki", "/etc/ca-certificates", "/etc/ld.so.cache", "/etc/passwd",
                            "/etc/group", "/etc/mime.types", "/etc/services", "/dev/zero", "/dev/random"}) {
     places.add(path, {Access::read});
-  }
-  for (const std::vector<std::string>* command : {&store.command, &store.check}) {
-    if (!command->empty() && command->front().starts_with('/'))
-      places.add(command->front(), {Access::read, Access::execute});
   }
   for (const std::string& path : store.reads) places.add(path, {Access::read});
   for (const std::string& path : store.writes)

@@ -19,6 +19,9 @@ namespace farport::cli {
 /// What the commands of a store may do. Errors: there is no such user, or the agent can't become that one.
 [[nodiscard]] Result<confinement::CommandRights> rights_of(const config::EgressSettings& store,
                                                            const config::ServeSettings& settings);
+/// The same, for one of its commands with this program.
+[[nodiscard]] confinement::CommandRights with_program(confinement::CommandRights rights,
+                                                      const std::string& program);
 
 /// Confines the process by the settings, logs what is in force and returns it. Call it before threads are
 /// started. Fails if something is missing that the settings require.

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 
 #include <openssl/crypto.h>
 #include <unistd.h>
@@ -48,11 +49,11 @@ std::vector<std::string> environment_for(const config::EgressSettings& store) {
   return chosen;
 }
 
-/// Fails if there is no such program, there or in the PATH of the environment.
-Result<void> check_program(const std::string& program, const std::vector<std::string>& environment) {
+/// The path of a program: as it is, or by the PATH of the environment. Errors: there is none.
+Result<std::string> find_program(const std::string& program, const std::vector<std::string>& environment) {
   if (program.find('/') != std::string::npos) {
     if (::access(program.c_str(), X_OK) != 0) return fail_errno("run the program", program, errno);
-    return {};
+    return std::filesystem::absolute(program).string();
   }
   const auto path =
       std::ranges::find_if(environment, [](const auto& each) { return each.starts_with(kPathVariable); });
@@ -60,7 +61,8 @@ Result<void> check_program(const std::string& program, const std::vector<std::st
   while (!rest.empty()) {
     const std::string_view directory = rest.substr(0, rest.find(':'));
     rest.remove_prefix(std::min(rest.size(), directory.size() + 1));
-    if (::access((std::string(directory) + "/" + program).c_str(), X_OK) == 0) return {};
+    std::string found = std::string(directory) + "/" + program;
+    if (::access(found.c_str(), X_OK) == 0) return found;
   }
   return fail("run the program", program, "it is not there", "install it, or write its path");
 }
@@ -118,9 +120,11 @@ Result<std::vector<router::OperatorCommand>> commands_of(const config::ServeSett
     const std::vector<std::string> environment = environment_for(store);
     for (const std::vector<std::string>* arguments : {&store.command, &store.check}) {
       if (arguments->empty()) continue;
-      RETURN_IF_ERROR(check_program(arguments->front(), environment));
+      std::vector<std::string> found = *arguments;
+      ASSIGN_OR_RETURN(found.front(), find_program(found.front(), environment));
+      const auto given = with_program(rights, found.front());
       commands.push_back(
-          {*arguments, environment, [rights] { return confinement::confine_command(rights); }});
+          {std::move(found), environment, [given] { return confinement::confine_command(given); }});
     }
   }
   return commands;

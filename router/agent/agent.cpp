@@ -225,15 +225,15 @@ Task<void> Agent::run() {
   if (settings_.linger) accepting_.spawn(end_when_unused());
   tasks_.spawn(give_back_memory());
   co_await stopped_.wait();
-  const bool drained = co_await drain();
+  co_await drain();
   serving_.clear();
   resumption_.clear();
   api_.artifacts.end_keeping();
   co_await dumps_.settled();
   if (app_metrics_) co_await app_metrics_->end();
   if (recorder_) co_await recorder_->end();
-  // What has ended together with the agent.
-  if (drained) co_await with_deadline(loop_, send_last(), settings_.drain_limit);
+  // What was kept last, and what has ended together with the agent.
+  if (stops_ < 2) co_await with_deadline(loop_, sent_or_stopped(), settings_.drain_limit);
   tasks_.clear();
 }
 
@@ -272,7 +272,7 @@ void Agent::stop() {
   stopped_.set();
 }
 
-Task<bool> Agent::drain() {
+Task<void> Agent::drain() {
   // Close the listeners first, so that the next agent can have the port.
   accepting_.clear();
   endpoints_.clear();
@@ -286,16 +286,15 @@ Task<bool> Agent::drain() {
                std::chrono::duration<double>(settings_.drain_limit).count());
   }
   bool ended = co_await ended_within(settings_.drain_limit);
-  if (ended) co_return true;
+  if (ended) co_return;
   if (tracing_.running()) {
     log_->info("stopping the sessions that still run");
     tracing_.stop_all();
     ended = co_await ended_within(kStopLimit);
-    if (ended) co_return true;
+    if (ended) co_return;
   }
   live_.end();
-  ended = co_await ended_within(kEndLimit);
-  co_return ended;
+  std::ignore = co_await ended_within(kEndLimit);
 }
 
 Task<bool> Agent::ended_within(transport::Milliseconds limit) {
@@ -313,7 +312,11 @@ Task<void> Agent::idle() {
   co_await resumption_.idle();
   co_await serving_.idle();
   co_await api_.artifacts.idle();
-  co_await send_last();
+}
+
+Task<bool> Agent::sent_or_stopped() {
+  const bool sent = co_await first_of(send_last(), stopped_.wait());
+  co_return sent;
 }
 
 /// Waits until all that is kept was tried to be sent.

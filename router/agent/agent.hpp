@@ -169,14 +169,14 @@ class Agent {
   void listen_by_inheritance();
   transport::Task<void> give_back_memory();
   transport::Task<void> watch_helper(const HelperProcess& helper, const char* what);
-  /// Returns whether everything has ended by itself.
-  transport::Task<bool> drain();
+  transport::Task<void> drain();
   /// Waits until nothing runs any more. Returns false if `limit` passes or stop() is called again before.
   transport::Task<bool> ended_within(transport::Milliseconds limit);
   transport::Task<bool> ended_or_stopped();
   transport::Task<void> remove_old_artifacts();
   transport::Task<void> idle();
   transport::Task<void> send_last();
+  transport::Task<bool> sent_or_stopped();
   transport::Task<void> accept(transport::Listener& listener, Handler handler);
   transport::Task<void> serve(Handler handler, Accepted connection);
   transport::Task<void> serve_tls(Accepted connection);

@@ -48,12 +48,13 @@ std::vector<NextPiece> parts_of(RecentRequests::Sources sources) {
 
 /// A function of its own: GCC 12 destroys the elements of an initializer list twice in a coroutine.
 /// `names`: whether the recording has those of methods: "yes", "no", or "busy" if it may have them later.
-void begin_recording(Response& response, const std::string& seconds, const char* names) {
-  response.send_head(http_status::kOk,
-                     {{"content-type", "application/octet-stream"},
-                      {"farport-recent-seconds", seconds},
-                      {"farport-recent-names", names}},
-                     true);
+/// `lost`: what else there is of it, and may be had later.
+void begin_recording(Response& response, const std::string& seconds, const char* names, const char* lost) {
+  transport::HeaderFields fields{{"content-type", "application/octet-stream"},
+                                 {"farport-recent-seconds", seconds},
+                                 {"farport-recent-names", names}};
+  if (*lost != '\0') fields.emplace_back(kRecentLost, lost);
+  response.send_head(http_status::kOk, std::move(fields), true);
 }
 
 template <typename File>
@@ -155,8 +156,8 @@ Handled RecentRequests::send(Response& response, Route route, RuntimePtr runtime
   co_return std::nullopt;
 }
 
-Task<Result<void>> RecentRequests::send_joined(Response& response, Sources sources,
-                                               const std::string& seconds, AuditEntry& entry, bool& begun) {
+Task<Result<void>> RecentRequests::send_joined(Response& response, Sources sources, Said said,
+                                               AuditEntry& entry, bool& begun) {
   const char* const names = sources.names.empty() ? "no" : "yes";
   std::vector<NextPiece> parts = parts_of(std::move(sources));
   ReadingRequest wanted;
@@ -170,7 +171,7 @@ Task<Result<void>> RecentRequests::send_joined(Response& response, Sources sourc
   AnswerFrom from{[&parts](Reading& reading) { return feed_parts(reading, parts); }, [] {}};
   AnswerTo to{response.stream(), [&] {
                 begun = true;
-                begin_recording(response, seconds, names);
+                begin_recording(response, said.seconds, names, said.lost);
               }};
   to.sent = &entry.to_tool;
   auto sent = co_await answer_through_reader(loop_, *readers_.process, std::move(wanted), std::move(from),
@@ -183,6 +184,7 @@ Task<void> RecentRequests::send_recordings(Response& response, MakeSources make,
   Result<void> sent;
   bool begun = false;
   const char* names = "no";
+  const char* lost = "";
   constexpr std::array kWithSamples{true, false};
   for (const bool with_samples : kWithSamples) {
     if (begun) break;
@@ -191,14 +193,16 @@ Task<void> RecentRequests::send_recordings(Response& response, MakeSources make,
     if (!with_samples) sources.samples = {};
     if (!sources.samples && sources.names.empty()) continue;
     if (!sources.names.empty()) names = "busy";
-    sent = co_await send_joined(response, std::move(sources), seconds, entry, begun);
+    Said said{seconds, lost};
+    sent = co_await send_joined(response, std::move(sources), std::move(said), entry, begun);
     // Better so than not at all.
+    if (!sent && !begun) lost = with_samples ? "samples" : lost;
     if (!sent && !begun)
       log_->warn("a recording goes to {} without {}: {}", entry.caller,
                  with_samples ? "samples" : "names of methods", sent.error().message());
   }
   if (!begun) {
-    begin_recording(response, seconds, names);
+    begin_recording(response, seconds, names, lost);
     sent = co_await send_all(make().events, response.stream(), entry.to_tool);
   }
   note_outcome(sent, response, entry);

@@ -20,6 +20,9 @@
 
 namespace farport::router {
 
+/// A field of the answer: "samples" if it lacks them for want of a reader.
+inline constexpr const char* kRecentLost = "farport-recent-lost";
+
 class RecentRequests {
  public:
   using Clock = RecentBlocks::Clock;
@@ -47,12 +50,17 @@ class RecentRequests {
   using MakeSources = std::function<Sources()>;
   /// Sends the recording with all that there is, or else without samples, or else alone. Each way begins with
   /// sources of its own.
+  /// What the answer's head says.
+  struct Said {
+    std::string seconds;
+    const char* lost;
+  };
   transport::Task<void> send_recordings(Response& response, MakeSources make, std::string seconds,
                                         AuditEntry& entry);
   /// Sets `begun` once the answer has begun. Errors: no reader, or one that fails. All references must
   /// outlive the task.
-  transport::Task<Result<void>> send_joined(Response& response, Sources sources, const std::string& seconds,
-                                            AuditEntry& entry, bool& begun);
+  transport::Task<Result<void>> send_joined(Response& response, Sources sources, Said said, AuditEntry& entry,
+                                            bool& begun);
 
   transport::Loop& loop_;
   Log log_;

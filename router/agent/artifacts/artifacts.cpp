@@ -232,15 +232,18 @@ std::vector<Artifact> Artifacts::waiting_for(const ArtifactStore& store) const {
 Result<void> Artifacts::note_sent(const std::string& id, const std::string& store) const {
   const std::lock_guard lock(mutex_);
   ASSIGN_OR_RETURN(auto artifact, find_described(id));
+  if (std::ranges::find(artifact.sent_to, store) != artifact.sent_to.end()) return {};
   artifact.sent_to.push_back(store);
   return describe(artifact);
 }
 
-UniqueFd Artifacts::lock_store(const std::string& store) const {
+Result<UniqueFd> Artifacts::lock_store(const std::string& store) const {
   const std::string path = fmt::format("{}/.store-{}", directory_, store);
   UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
+  if (!file) return fail_errno("open", path, errno);
   // Where the file system has no locks, several may send the same thing, under the same name.
-  if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) file.reset();
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    return fail("lock", path, "another agent sends what is there");
   return file;
 }
 
@@ -413,7 +416,8 @@ Result<Artifacts::Opened> Artifacts::open(const std::string& id) const {
 }
 
 Result<void> Artifacts::remove(const std::string& id) const {
-  RETURN_IF_ERROR(find(id));
+  const std::lock_guard lock(mutex_);
+  RETURN_IF_ERROR(find_described(id));
   if (!remove_files(id)) return fail_errno("remove", id, errno);
   return {};
 }

@@ -88,8 +88,9 @@ class Artifacts {
   [[nodiscard]] std::vector<Artifact> waiting_for(const ArtifactStore& store) const;
   /// Notes that a store has it. Fails if it is gone, or with the system's error.
   [[nodiscard]] Result<void> note_sent(const std::string& id, const std::string& store) const;
-  /// Has this process alone send to the store, for as long as it holds the result. Empty if another one does.
-  [[nodiscard]] UniqueFd lock_store(const std::string& store) const;
+  /// Has this process alone send to the store, for as long as it holds the result. Errors: another one does,
+  /// or the system's.
+  [[nodiscard]] Result<UniqueFd> lock_store(const std::string& store) const;
 
   [[nodiscard]] const std::string& path() const { return directory_; }
   [[nodiscard]] const ArtifactLimits& limits() const { return limits_; }

@@ -11,7 +11,6 @@
 
 #include "base/text.hpp"
 #include "router/agent/commands/command_supervisor.hpp"
-#include "transport/child_process.hpp"
 
 namespace farport::router {
 namespace {
@@ -74,8 +73,8 @@ Result<CommandResult> decoded_result(std::string_view text) {
   if (text.size() < sizeof head || text.size() - sizeof head != std::size_t{head.output} + head.messages)
     return fail("run", "the command", "the process that runs commands was ended");
   text.remove_prefix(sizeof head);
-  return CommandResult{head.exit_code, head.read_all != 0, std::string(text.substr(0, head.output)),
-                       last_line(text.substr(head.output))};
+  return CommandResult{head.exit_code, head.signal, head.read_all != 0,
+                       std::string(text.substr(0, head.output)), last_line(text.substr(head.output))};
 }
 
 void run_requested(const std::vector<OperatorCommand>& commands, std::string_view bytes,
@@ -92,8 +91,7 @@ void run_requested(const std::vector<OperatorCommand>& commands, std::string_vie
 
 std::string CommandResult::why_failed() const {
   const std::string last = last_words.empty() ? "" : ": " + last_words;
-  if (exit_code > transport::kKilledBySignal)
-    return fmt::format("signal {} has killed it{}", exit_code - transport::kKilledBySignal, last);
+  if (signal != 0) return fmt::format("signal {} has killed it{}", signal, last);
   if (exit_code != 0) return fmt::format("exit code {}{}", exit_code, last);
   if (!read_all) return "it ended with exit code 0 before it had read everything" + last;
   return {};

@@ -18,7 +18,8 @@ namespace farport::router {
 
 /// How a command has ended.
 struct CommandResult {
-  int exit_code = 0;         ///< Or transport::kKilledBySignal + N.
+  int exit_code = 0;
+  int signal = 0;            ///< That has killed it; 0: none.
   bool read_all = false;     ///< Whether it was given all of its input, and has read it.
   std::string output{};      ///< The first bytes of its standard output.
   std::string last_words{};  ///< The last line of its standard error.

@@ -4,16 +4,22 @@
 #include <array>
 #include <cctype>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
+#include <sstream>
+#include <thread>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/files.hpp"
 #include "base/resources.hpp"
 #include "transport/child_process.hpp"
 
@@ -22,6 +28,11 @@ namespace {
 
 constexpr int kExitNotStarted = 127;
 constexpr std::size_t kMaxSaid = 4096;
+constexpr int kPiecesAtOnce = 16;
+/// Ends what a command has started within two seconds, unless the kernel holds it.
+constexpr int kMostLooks = 1000;
+constexpr std::chrono::milliseconds kBetweenLooks{2};
+constexpr std::size_t kMostPids = std::size_t{64} << 10;
 constexpr std::size_t kSpliceBytes = std::size_t{64} << 10;
 
 /// A process's standard streams: the ends that it gets, and ours.
@@ -102,7 +113,9 @@ class Supervisor {
   /// Passes on what there is. Returns whether the agent is still there.
   bool give_input();
   void take(const UniqueFd& from, std::string& to, bool keep_last) const;
-  void end_command() const { ::kill(-command_, SIGKILL); }
+  /// Kills the command with all that it has started, whatever group that is in, and waits for their ends.
+  void end_all() const;
+  [[nodiscard]] bool has_ended() const;
   void tell_result();
   [[nodiscard]] bool agent_is_gone() const;
 
@@ -121,6 +134,25 @@ class Supervisor {
 bool Supervisor::agent_is_gone() const {
   pollfd agent{agent_.get(), 0, 0};
   return ::poll(&agent, 1, 0) > 0 && (agent.revents & (POLLHUP | POLLERR)) != 0;
+}
+
+void Supervisor::end_all() const {
+  ::kill(-command_, SIGKILL);
+  // What loses its parent becomes a child of this process, which is a subreaper.
+  const std::string children = fmt::format("/proc/self/task/{}/children", ::getpid());
+  for (int looks = 0; looks < kMostLooks; ++looks) {
+    std::istringstream pids(read_limited(children, kMostPids).value_or(""));
+    for (pid_t child = 0; pids >> child;) ::kill(child, SIGKILL);
+    const pid_t ended = ::waitpid(-1, nullptr, WNOHANG);
+    if (ended < 0) return;
+    if (ended == 0) std::this_thread::sleep_for(kBetweenLooks);
+  }
+}
+
+bool Supervisor::has_ended() const {
+  siginfo_t how{};
+  return ::waitid(P_PID, static_cast<id_t>(command_), &how, WEXITED | WNOWAIT | WNOHANG) == 0 &&
+         how.si_pid == command_;
 }
 
 bool Supervisor::give_input() {
@@ -145,7 +177,8 @@ bool Supervisor::give_input() {
 /// Takes what there is, and keeps the first or the last bytes.
 void Supervisor::take(const UniqueFd& from, std::string& to, bool keep_last) const {
   std::array<char, kMaxSaid> piece{};
-  for (;;) {
+  // A command that says much must not keep this process from its other work.
+  for (int pieces = 0; pieces < kPiecesAtOnce; ++pieces) {
     const ssize_t got = ::read(from.get(), piece.data(), piece.size());
     if (got <= 0) return;
     to.append(piece.data(), static_cast<std::size_t>(got));
@@ -157,37 +190,39 @@ void Supervisor::take(const UniqueFd& from, std::string& to, bool keep_last) con
 
 void Supervisor::run() {
   constexpr int kForEver = -1;
-  for (;;) {
+  // Where there are no pidfds.
+  constexpr int kLookForEnd = 100;
+  const int most = process_ ? kForEver : kLookForEnd;
+  while (!has_ended()) {
     std::array<pollfd, 5> watched{
         pollfd{agent_.get(), static_cast<short>(input_ && !pipe_is_full_ ? POLLIN : 0), 0},
         pollfd{input_ && pipe_is_full_ ? input_.get() : -1, POLLOUT, 0}, pollfd{output_.get(), POLLIN, 0},
         pollfd{messages_.get(), POLLIN, 0}, pollfd{process_.get(), POLLIN, 0}};
-    if (::poll(watched.data(), watched.size(), kForEver) < 0) continue;
+    if (::poll(watched.data(), watched.size(), most) < 0) continue;
     const auto happened = [&](std::size_t at, int what) { return (watched.at(at).revents & what) != 0; };
     if (happened(2, POLLIN)) take(output_, output_text_, false);
     if (happened(3, POLLIN)) take(messages_, messages_text_, true);
     // A stream whose other end is closed would be ready for ever.
     if (happened(2, POLLHUP) && !happened(2, POLLIN)) output_.reset();
     if (happened(3, POLLHUP) && !happened(3, POLLIN)) messages_.reset();
-    if (happened(4, POLLIN)) break;
-    if (happened(0, POLLHUP | POLLERR)) return end_command();
+    if (happened(0, POLLHUP | POLLERR)) return end_all();
     if (happened(1, POLLOUT | POLLERR)) pipe_is_full_ = false;
-    if (input_ && (happened(0, POLLIN) || happened(1, POLLOUT)) && !give_input()) return end_command();
+    if (input_ && (happened(0, POLLIN) || happened(1, POLLOUT)) && !give_input()) return end_all();
   }
   tell_result();
 }
 
 void Supervisor::tell_result() {
   siginfo_t how{};
-  ::waitid(P_PID, static_cast<id_t>(command_), &how, WEXITED);
+  ::waitid(P_PID, static_cast<id_t>(command_), &how, WEXITED | WNOWAIT);
   // Whatever it has left running.
-  end_command();
+  end_all();
   if (output_) take(output_, output_text_, false);
   if (messages_) take(messages_, messages_text_, true);
   int unread = 0;
   ::ioctl(unread_.get(), FIONREAD, &unread);
   CommandResultHead head;
-  head.exit_code = how.si_code == CLD_EXITED ? how.si_status : transport::kKilledBySignal + how.si_status;
+  (how.si_code == CLD_EXITED ? head.exit_code : head.signal) = how.si_status;
   head.read_all = !input_ && unread == 0 ? 1 : 0;
   head.output = static_cast<std::uint32_t>(output_text_.size());
   head.messages = static_cast<std::uint32_t>(messages_text_.size());
@@ -201,6 +236,7 @@ void Supervisor::tell_result() {
 void supervise_command(const OperatorCommand& command, const CommandVariables& variables, UniqueFd agent) {
   auto streams = make_streams();
   if (!streams) return;
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const pid_t supervisor = ::getpid();
   const pid_t started = ::_Fork();
   if (started < 0) return;

@@ -11,6 +11,7 @@ namespace farport::router {
 /// What a result begins with; the texts follow.
 struct CommandResultHead {
   std::int32_t exit_code = 0;
+  std::int32_t signal = 0;     ///< That has killed it; 0: none.
   std::uint32_t read_all = 0;  ///< 0 or 1.
   std::uint32_t output = 0;    ///< The size of the standard output, in bytes.
   std::uint32_t messages = 0;  ///< The same of standard error.

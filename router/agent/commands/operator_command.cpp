@@ -1,6 +1,7 @@
 #include "router/agent/commands/operator_command.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cstddef>
 
 namespace farport::router {
@@ -9,7 +10,7 @@ namespace {
 constexpr std::size_t kMaxValue = 200;
 
 bool is_plain_letter(char letter) {
-  constexpr std::string_view kPlain = "-_.:+=@%";
+  constexpr std::string_view kPlain = "-_.:+=@";
   return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
          (letter >= '0' && letter <= '9') || kPlain.find(letter) != std::string_view::npos;
 }
@@ -19,10 +20,10 @@ bool is_plain_letter(char letter) {
 std::string command_value(std::string_view text) {
   std::string value(text.substr(0, kMaxValue));
   for (std::size_t at = 0; at < value.size(); ++at) {
-    const bool may_stand_first = value[at] != '-' && value[at] != '.';
+    const bool may_stand_first = std::isalnum(static_cast<unsigned char>(value[at])) != 0;
     if (!is_plain_letter(value[at]) || (at == 0 && !may_stand_first)) value[at] = '_';
   }
-  return value;
+  return value.empty() ? "_" : value;
 }
 
 Result<std::vector<std::string>> command_arguments(const std::vector<std::string>& arguments,

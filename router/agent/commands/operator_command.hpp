@@ -24,7 +24,8 @@ struct OperatorCommand {
 using CommandVariables = std::vector<std::pair<std::string, std::string>>;
 
 /// A value of a variable as commands get it. Runtimes choose some of them, so each letter that could mean
-/// something to a shell, in a path or at the beginning of an option becomes "_". Cut to 200 letters.
+/// something to a shell, in a path or at the beginning of an option becomes "_", and so does
+/// nothing at all. Cut to 200 letters.
 [[nodiscard]] std::string command_value(std::string_view text);
 
 /// The command's arguments, each with the value of a variable in place of its name in braces, such as

@@ -27,6 +27,10 @@ constexpr Milliseconds kLongestPause{10 * 60'000};
 constexpr Milliseconds kLookAnyway{60'000};
 /// How long a command may take to end, once it takes no more.
 constexpr Milliseconds kUntilEnd{5'000};
+/// Several changes of the directory come at once.
+constexpr Milliseconds kUntilSettled{200};
+/// After so many tries a store gets a crash as it can be made.
+constexpr unsigned kTriesForAll = 3;
 
 /// The agent sends to a store what it keeps itself: a store may have everything.
 auth::PolicyRules rules_for(const std::string& store) {
@@ -47,11 +51,19 @@ class CommandResponse final : public Response {
   explicit CommandResponse(transport::Stream& input) : input_(input) {}
   [[nodiscard]] const transport::MessageHead& request() const override { return request_; }
   [[nodiscard]] transport::Stream& stream() override { return input_; }
-  void send_head(int, transport::HeaderFields, bool) override {}
+  void send_head(int, transport::HeaderFields fields, bool) override {
+    for (const auto& [name, value] : fields) {
+      if (name == kRecentLost) lost_ = value;
+      if (name == "farport-recent-names" && value == "busy") lost_ = "names of methods";
+    }
+  }
+  /// What the content lacks, and may have later; empty if nothing.
+  [[nodiscard]] const std::string& lost() const { return lost_; }
 
  private:
   transport::MessageHead request_;
   transport::Stream& input_;
+  std::string lost_;
 };
 
 tl::unexpected<Error> not_sent_to(const std::string& store, std::string why) {
@@ -80,12 +92,17 @@ StoreSender::StoreSender(transport::Loop& loop, Log log, StoreSettings settings,
       parts_(std::move(parts)),
       policy_(auth::Policy::make(rules_for(name())).value()),
       caller_(caller_for(name(), policy_)),
-      watch_(loop, parts_.artifacts->path(), [this](const char*) { changed_.set(); }),
+      watch_(loop, parts_.artifacts->path(),
+             [this](const char* entry) {
+               // Descriptions: contents change all the time.
+               if (entry == nullptr || std::string_view(entry).ends_with(".json")) changed_.set();
+             }),
       changed_(loop),
       tried_(loop) {}
 
 Task<void> StoreSender::run() {
   const UniqueFd turn = co_await take_turn();
+  has_turn_ = true;
   for (;;) {
     const std::vector<Artifact> waiting = co_await look();
     const std::optional<Artifact> next = choose(waiting);
@@ -98,13 +115,15 @@ Task<void> StoreSender::run() {
 }
 
 Task<UniqueFd> StoreSender::take_turn() {
-  for (bool said = false;; said = true) {
-    std::function<UniqueFd()> lock = [artifacts = parts_.artifacts, store = name()] {
+  for (std::string said;;) {
+    std::function<Result<UniqueFd>()> lock = [artifacts = parts_.artifacts, store = name()] {
       return artifacts->lock_store(store);
     };
-    UniqueFd turn = co_await transport::offloaded(loop_, std::move(lock));
-    if (turn) co_return turn;
-    if (!said) log_->info("another agent sends from {} to {}", parts_.artifacts->path(), name());
+    Result<UniqueFd> turn = co_await transport::offloaded(loop_, std::move(lock));
+    if (turn) co_return std::move(*turn);
+    const std::string why = turn.error().message();
+    if (why != said) log_->warn("nothing goes to {} from here: {}", name(), why);
+    said = why;
     co_await transport::sleep(loop_, kFirstPause);
   }
 }
@@ -126,27 +145,33 @@ std::optional<Artifact> StoreSender::choose(const std::vector<Artifact>& waiting
     const auto known = failures_.find(artifact.id);
     return known == failures_.end() ? 0U : known->second;
   };
-  const auto next = std::ranges::min_element(waiting, {}, failures);
-  if (next == waiting.end() || (failures(*next) > 0 && Clock::now() < next_try_)) return std::nullopt;
-  return *next;
+  // What has come since the last failure need not wait: that may have been about another one.
+  const bool pauses = Clock::now() < next_try_;
+  const Artifact* next = nullptr;
+  for (const Artifact& each : waiting) {
+    if (pauses && waited_.contains(each.id)) continue;
+    if (next == nullptr || failures(each) < failures(*next)) next = &each;
+  }
+  return next == nullptr ? std::nullopt : std::optional(*next);
 }
 
 /// Waits until there may be something to do.
 Task<void> StoreSender::wait() {
   Milliseconds most = kLookAnyway;
-  if (!failures_.empty()) {
+  if (!waited_.empty()) {
     const auto left = std::chrono::ceil<Milliseconds>(next_try_ - Clock::now());
     most = std::clamp(left, Milliseconds(1), most);
   }
   tried_.changed();
-  co_await with_deadline(loop_, changed_.wait(), most);
+  const bool changed = co_await with_deadline(loop_, changed_.wait(), most);
+  if (changed) co_await transport::sleep(loop_, kUntilSettled);
 }
 
 Task<void> StoreSender::tried_all() {
-  for (;;) {
+  while (has_turn_) {
     const std::vector<Artifact> waiting = co_await look();
     const bool any = std::ranges::any_of(
-        waiting, [this](const Artifact& artifact) { return !failures_.contains(artifact.id); });
+        waiting, [this](const Artifact& artifact) { return !waited_.contains(artifact.id); });
     if (!any) co_return;
     changed_.set();
     co_await tried_.wait();
@@ -156,14 +181,18 @@ Task<void> StoreSender::tried_all() {
 Task<void> StoreSender::try_one(Artifact artifact) {
   const std::string id = artifact.id;
   const Result<void> sent = co_await send(std::move(artifact));
+  const std::vector<Artifact> waiting = co_await look();
+  const bool is_there = std::ranges::find(waiting, id, &Artifact::id) != waiting.end();
   if (sent) {
     ++counts_.sent;
-    failures_.erase(id);
     failures_in_a_row_ = 0;
+    next_try_ = {};
+    waited_.clear();
     log_->info("sent {} to {}", id, name());
-  } else {
+  } else if (is_there) {
     ++counts_.failed;
     ++failures_[id];
+    for (const Artifact& each : waiting) waited_.insert(each.id);
     const auto doublings = std::min(failures_in_a_row_++, 10U);
     const Milliseconds pause = std::min(kFirstPause * (1U << doublings), kLongestPause);
     next_try_ = Clock::now() + pause;
@@ -176,13 +205,19 @@ Task<void> StoreSender::try_one(Artifact artifact) {
 Task<Result<void>> StoreSender::send(Artifact artifact) {
   AuditEntry entry = entry_about(artifact, "send", caller_);
   const AuditOnExit audited(parts_.audit, entry, AuditOnExit::Clock::now());
-  Result<void> sent = co_await send_content(artifact, entry);
-  if (sent) sent = co_await send_description(artifact);
+  Result<void> sent;
+  if (!stored_.contains(artifact.id)) {
+    sent = co_await send_content(artifact, entry);
+    if (sent) sent = co_await send_description(artifact);
+  }
   if (sent) {
+    // If the disk takes no note of it now, that is tried again, and not the sending.
+    stored_.insert(artifact.id);
     std::function<Result<void>()> note = [artifacts = parts_.artifacts, id = artifact.id, store = name()] {
       return artifacts->note_sent(id, store);
     };
     sent = co_await transport::offloaded(loop_, std::move(note));
+    if (sent) stored_.erase(artifact.id);
   }
   entry.outcome = {};
   if (!sent) entry.outcome = {Outcome::Kind::failed, sent.error().message()};
@@ -212,10 +247,13 @@ Task<Result<void>> StoreSender::send_content(Artifact& artifact, AuditEntry& ent
   CO_ASSIGN_OR_RETURN(const auto ended, co_await end_of(*command, entry.to_tool));
   const std::string why = ended.why_failed();
   if (!why.empty()) co_return not_sent_to(name(), why);
-  counts_.bytes += entry.to_tool;
+  const auto tries = failures_.find(artifact.id);
+  if (!response.lost().empty() && (tries == failures_.end() || tries->second < kTriesForAll))
+    co_return not_sent_to(name(), "no reader could join its " + response.lost());
   // That of a crash is known only now.
   artifact.size = entry.to_tool;
   auto checked = co_await check(variables_of(artifact, artifact.file_name()), entry.to_tool);
+  if (checked) counts_.bytes += entry.to_tool;
   co_return checked;
 }
 
@@ -244,8 +282,9 @@ Task<Result<void>> StoreSender::check(CommandVariables variables, std::uint64_t 
   ended.read_all = true;
   const std::string why = ended.why_failed();
   if (!why.empty()) co_return not_sent_to(name(), "its check: " + why);
-  const std::string said = ended.output.substr(0, ended.output.find_first_not_of("0123456789"));
-  const auto there = number_in<std::uint64_t>(said);
+  const std::string said =
+      ended.output.substr(std::min(ended.output.find_first_not_of(" \t"), ended.output.size()));
+  const auto there = number_in<std::uint64_t>(said.substr(0, said.find_first_not_of("0123456789")));
   if (!there) co_return not_sent_to(name(), "the check of the store printed no number of bytes");
   if (*there != bytes)
     co_return not_sent_to(name(), fmt::format("it has {} bytes of {}, says its check", *there, bytes));

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,8 +45,8 @@ struct StoreCounts {
 };
 
 /// Sends one artifact at a time: its content, then its description, which is there only if the content is
-/// whole. What was not tried yet comes first. After a failure it waits, from 5 s up to 10 minutes, but tries
-/// what is new at once.
+/// whole. What has failed least often comes first. After a failure everything waits, from 5 s up to 10
+/// minutes, but what is new is tried at once.
 class StoreSender {
  public:
   /// What it uses of the agent.
@@ -61,7 +62,7 @@ class StoreSender {
 
   /// Never ends by itself. Waits as long as another agent sends from the same directory to this store.
   transport::Task<void> run();
-  /// Waits until everything was tried at least once.
+  /// Waits until everything was tried, unless another agent sends, or a try has failed while it waited.
   transport::Task<void> tried_all();
 
   [[nodiscard]] const std::string& name() const { return settings_.store.name; }
@@ -91,7 +92,10 @@ class StoreSender {
   transport::DirectoryWatch watch_;
   transport::Event changed_;  ///< The directory.
   transport::Condition tried_;
+  bool has_turn_ = false;
   std::map<std::string, unsigned, std::less<>> failures_;  ///< By the ids of what waits.
+  std::set<std::string, std::less<>> waited_;              ///< What waited when a try failed last.
+  std::set<std::string, std::less<>> stored_;  ///< What the store has, and no description says so.
   unsigned failures_in_a_row_ = 0;
   Clock::time_point next_try_{};
   StoreCounts counts_;

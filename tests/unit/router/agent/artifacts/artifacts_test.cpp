@@ -440,11 +440,11 @@ TEST_CASE("what waits for a store stays, and goes like others once the store has
 
 TEST_CASE("one process at a time sends to a store", "[artifacts]") {
   const Kept kept;
-  UniqueFd ours = kept.directory.lock_store("bucket");
+  Result<UniqueFd> ours = kept.directory.lock_store("bucket");
   CHECK(ours);
   CHECK(!kept.directory.lock_store("bucket"));
   CHECK(kept.directory.lock_store("another"));
-  ours.reset();
+  ours->reset();
   CHECK(kept.directory.lock_store("bucket"));
   CHECK(kept.names().empty());
 }

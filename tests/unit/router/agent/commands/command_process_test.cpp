@@ -68,7 +68,9 @@ TEST_CASE("what a command says is limited", "[commands]") {
 }
 
 TEST_CASE("what a command leaves running does not hold its result up, and ends", "[commands]") {
-  const Ran ran = run("cat >/dev/null; sleep 1000 & echo $!", "x");
+  const std::string left_running =
+      GENERATE("sleep 1000 & echo $!", "setsid sh -c 'echo $$; exec sleep 1000' & sleep 0.2");
+  const Ran ran = run("cat >/dev/null; " + left_running, "x");
   REQUIRE(ran.result);
   const pid_t left = std::stoi(ran.result->output);
   for (int tries = 0; tries < 500 && ::kill(left, 0) == 0; ++tries) ::usleep(10'000);
@@ -107,6 +109,9 @@ TEST_CASE("a value can't lead out of a directory, be an option or mean something
   CHECK(command_value("2026-11-28T10:00:00Z") == "2026-11-28T10:00:00Z");
   CHECK(command_value("../../etc/passwd") == "_._.._etc_passwd");
   CHECK(command_value("-rf") == "_rf");
+  CHECK(command_value("@/etc/passwd") == "__etc_passwd");
+  CHECK(command_value("%2e%2e%2f") == "_2e_2e_2f");
+  CHECK(command_value("").size() == 1);
   CHECK(command_value("a b;$(id)\n\"'") == "a_b___id____");
   CHECK(command_value("Grüße") == "Gr____e");
   CHECK(command_value(std::string(1000, 'x')).size() == 200);
