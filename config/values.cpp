@@ -254,23 +254,14 @@ namespace {
 constexpr std::array<std::string_view, 10> kKinds{"crash", "trace",      "recent", "dump",   "counters",
                                                   "logs",  "exceptions", "stacks", "gcdump", "profile"};
 
-std::vector<std::string> words_in(std::span<const std::string_view> words) {
-  return {words.begin(), words.end()};
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
 /// Fails if a word is not one of those.
 Result<void> check_word(const std::string& what, const std::string& word,
-                        const std::vector<std::string>& known) {
+                        std::span<const std::string_view> known) {
   if (std::find(known.begin(), known.end(), word) != known.end()) return {};
-  const std::string meant = nearest(word, known);
+  const std::string meant = nearest(word, {known.begin(), known.end()});
   return fail("use", what, "there is no \"" + word + "\"",
-              meant.empty() ? "there are " + joined(known) : "did you mean \"" + meant + "\"?");
+              meant.empty() ? fmt::format("there are {}", fmt::join(known, ", "))
+                            : "did you mean \"" + meant + "\"?");
 }
 
 /// Fails if an argument has something in braces that is no variable, or if the program has.
@@ -283,7 +274,7 @@ Result<void> check_command(const std::string& what, const std::vector<std::strin
     for (std::size_t at = argument.find('{'); at != std::string::npos; at = argument.find('{', at + 1)) {
       const std::size_t end = argument.find('}', at);
       if (end == std::string::npos) break;
-      RETURN_IF_ERROR(check_word(what, argument.substr(at + 1, end - at - 1), words_in(kStoreVariables)));
+      RETURN_IF_ERROR(check_word(what, argument.substr(at + 1, end - at - 1), kStoreVariables));
     }
   }
   return {};
@@ -304,7 +295,7 @@ Result<void> check_store(const EgressSettings& store) {
     RETURN_IF_ERROR(check_command("the check of the store " + store.name, store.check));
   }
   for (const std::string& kind : store.kinds) {
-    RETURN_IF_ERROR(check_word("the kinds of the store " + store.name, kind, words_in(kKinds)));
+    RETURN_IF_ERROR(check_word("the kinds of the store " + store.name, kind, kKinds));
   }
   return {};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "base/text.hpp"
 #include "router/wire/json_members.hpp"
 #include "router/wire/runtime_json.hpp"
 
@@ -97,8 +98,7 @@ std::string_view to_string(Artifact::State state) {
 }
 
 bool is_artifact_id_letter(char letter) {
-  return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-         (letter >= '0' && letter <= '9') || letter == '-' || letter == '_' || letter == '.';
+  return is_letter_or_digit(letter) || letter == '-' || letter == '_' || letter == '.';
 }
 
 bool is_artifact_id(std::string_view text) {

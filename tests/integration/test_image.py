@@ -79,26 +79,26 @@ class Image(Case):
         subprocess.run([needs.ROOT / "scripts/image", "--output", again], check=True, stdout=subprocess.DEVNULL)
         self.assertEqual(pathlib.Path(again).read_bytes(), pathlib.Path(needs.image()).read_bytes())
 
-    def test_the_variant_for_stores_has_rclone(self):
+    def loaded(self, archive):
+        """The name of the image in an archive, and what runs it read-only without a right."""
         podman = Podman(self.lab.far)
         self.addCleanup(podman.close)
-        podman.run("load", "--input", needs.image_with_rclone())
+        podman.run("load", "--input", archive)
         name = podman.run("images", "--format", "{{.Repository}}:{{.Tag}}")
+        return name, lambda *words: podman.run("run", "--rm", "--read-only", "--cap-drop", "all", "--network", "none", *words)
+
+    def test_the_variant_for_stores_has_rclone(self):
+        name, run = self.loaded(needs.image_with_rclone())
         self.assertRegex(name, r"^localhost/farport:[0-9.]+-rclone$")
-        alone = ("run", "--rm", "--read-only", "--cap-drop", "all", "--network", "none")
-        self.assertIn("farport makes .NET runtimes", podman.run(*alone, name))
-        self.assertIn("rclone v1", podman.run(*alone, "--entrypoint", "/usr/bin/rclone", name, "version"))
+        self.assertIn("farport makes .NET runtimes", run(name))
+        self.assertIn("rclone v1", run("--entrypoint", "/usr/bin/rclone", name, "version"))
         parts = pathlib.Path(needs.image_with_rclone().removesuffix(".tar") + ".spdx.json").read_text(encoding="utf-8")
         self.assertIn('"name": "rclone"', parts)
 
     def test_it_runs_read_only_without_a_right_and_shows_its_help(self):
-        podman = Podman(self.lab.far)
-        self.addCleanup(podman.close)
-        podman.run("load", "--input", needs.image())
-        name = podman.run("images", "--format", "{{.Repository}}:{{.Tag}}")
+        name, run = self.loaded(needs.image())
         self.assertRegex(name, r"^localhost/farport:[0-9.]+$")
-        said = podman.run("run", "--rm", "--read-only", "--cap-drop", "all", "--network", "none", name)
-        self.assertIn("farport makes .NET runtimes on another host look local", said)
+        self.assertIn("farport makes .NET runtimes on another host look local", run(name))
 
 
 if __name__ == "__main__":

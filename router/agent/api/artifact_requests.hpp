@@ -44,7 +44,8 @@ class ArtifactRequests {
   /// goes into, once that has begun, or soon. `owner` keeps alive what `handle` uses.
   Handled keep(Response& response, const Route& route, const Caller& caller, RuntimePtr runtime,
                Handle handle, std::shared_ptr<void> owner);
-  /// Sends the content of one, from `offset` on, to whoever may have it. `entry` tells how that went.
+  /// Sends an artifact's content from `offset` on, without asking whether the receiver may have it. Notes the
+  /// outcome in `entry`.
   Handled send(Response& response, Artifact artifact, std::uint64_t offset, AuditEntry& entry,
                RecentRequests& recent);
   /// Waits until nothing is being kept.

@@ -20,7 +20,7 @@
 
 namespace farport::router {
 
-/// A field of the answer: "samples" if it lacks them for want of a reader.
+/// A header field of the answer: "samples" if it was sent without them because no reader could join them.
 inline constexpr const char* kRecentLost = "farport-recent-lost";
 
 class RecentRequests {

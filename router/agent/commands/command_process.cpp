@@ -50,7 +50,7 @@ std::optional<CommandRequest> decoded_command(std::string_view bytes) {
     }
     const std::size_t sign = item.find('=');
     if (sign == std::string_view::npos) return std::nullopt;
-    // Once more: whoever faces the network has sent them.
+    // The agent has done this, too, but it faces the network: it may not be itself any more.
     request.variables.emplace_back(command_value(item.substr(0, sign)), command_value(item.substr(sign + 1)));
   }
   return request;

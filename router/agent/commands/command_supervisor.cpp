@@ -91,7 +91,7 @@ void restore_defaults() {
   end_with_parent(supervisor);
   const auto argv = transport::pointers_to(*arguments);
   const auto envp = transport::pointers_to(environment);
-  ::execvpe(argv.front(), argv.data(), envp.data());
+  ::execve(argv.front(), argv.data(), envp.data());
   say_and_exit(fail_errno("start", arguments->front(), errno).value());
 }
 
@@ -199,15 +199,16 @@ void Supervisor::run() {
         pollfd{input_ && pipe_is_full_ ? input_.get() : -1, POLLOUT, 0}, pollfd{output_.get(), POLLIN, 0},
         pollfd{messages_.get(), POLLIN, 0}, pollfd{process_.get(), POLLIN, 0}};
     if (::poll(watched.data(), watched.size(), most) < 0) continue;
-    const auto happened = [&](std::size_t at, int what) { return (watched.at(at).revents & what) != 0; };
-    if (happened(2, POLLIN)) take(output_, output_text_, false);
-    if (happened(3, POLLIN)) take(messages_, messages_text_, true);
+    const auto& [agent, input, output, messages, process] = watched;
+    if ((output.revents & POLLIN) != 0) take(output_, output_text_, false);
+    if ((messages.revents & POLLIN) != 0) take(messages_, messages_text_, true);
     // A stream whose other end is closed would be ready for ever.
-    if (happened(2, POLLHUP) && !happened(2, POLLIN)) output_.reset();
-    if (happened(3, POLLHUP) && !happened(3, POLLIN)) messages_.reset();
-    if (happened(0, POLLHUP | POLLERR)) return end_all();
-    if (happened(1, POLLOUT | POLLERR)) pipe_is_full_ = false;
-    if (input_ && (happened(0, POLLIN) || happened(1, POLLOUT)) && !give_input()) return end_all();
+    if ((output.revents & (POLLHUP | POLLIN)) == POLLHUP) output_.reset();
+    if ((messages.revents & (POLLHUP | POLLIN)) == POLLHUP) messages_.reset();
+    if ((agent.revents & (POLLHUP | POLLERR)) != 0) return end_all();
+    if ((input.revents & (POLLOUT | POLLERR)) != 0) pipe_is_full_ = false;
+    const bool may_give = (agent.revents & POLLIN) != 0 || (input.revents & POLLOUT) != 0;
+    if (input_ && may_give && !give_input()) return end_all();
   }
   tell_result();
 }

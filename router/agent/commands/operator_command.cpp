@@ -1,8 +1,9 @@
 #include "router/agent/commands/operator_command.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cstddef>
+
+#include "base/text.hpp"
 
 namespace farport::router {
 namespace {
@@ -11,8 +12,7 @@ constexpr std::size_t kMaxValue = 200;
 
 bool is_plain_letter(char letter) {
   constexpr std::string_view kPlain = "-_.:+=@";
-  return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-         (letter >= '0' && letter <= '9') || kPlain.find(letter) != std::string_view::npos;
+  return is_letter_or_digit(letter) || kPlain.find(letter) != std::string_view::npos;
 }
 
 }  // namespace
@@ -20,8 +20,7 @@ bool is_plain_letter(char letter) {
 std::string command_value(std::string_view text) {
   std::string value(text.substr(0, kMaxValue));
   for (std::size_t at = 0; at < value.size(); ++at) {
-    const bool may_stand_first = std::isalnum(static_cast<unsigned char>(value[at])) != 0;
-    if (!is_plain_letter(value[at]) || (at == 0 && !may_stand_first)) value[at] = '_';
+    if (at == 0 ? !is_letter_or_digit(value[at]) : !is_plain_letter(value[at])) value[at] = '_';
   }
   return value.empty() ? "_" : value;
 }

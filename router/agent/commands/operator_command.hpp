@@ -13,7 +13,7 @@ namespace farport::router {
 
 /// A command, as configured.
 struct OperatorCommand {
-  /// The program, which is looked for in PATH, and its arguments, as command_arguments() fills them in.
+  /// The path of the program, and its arguments, as command_arguments() fills them in.
   std::vector<std::string> arguments;
   std::vector<std::string> environment;  ///< "NAME=VALUE".
   /// Run in the command's process before the program: gives up all rights that it must not have.

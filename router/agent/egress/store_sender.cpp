@@ -134,9 +134,12 @@ Task<std::vector<Artifact>> StoreSender::look() {
   };
   std::vector<Artifact> waiting = co_await transport::offloaded(loop_, std::move(read));
   counts_.waiting = waiting.size();
+  // What is gone need not be known any more.
   std::set<std::string_view> ids;
   for (const Artifact& each : waiting) ids.insert(each.id);
   std::erase_if(failures_, [&ids](const auto& each) { return !ids.contains(each.first); });
+  std::erase_if(waited_, [&ids](const auto& id) { return !ids.contains(id); });
+  std::erase_if(stored_, [&ids](const auto& id) { return !ids.contains(id); });
   co_return waiting;
 }
 
@@ -181,25 +184,29 @@ Task<void> StoreSender::tried_all() {
 Task<void> StoreSender::try_one(Artifact artifact) {
   const std::string id = artifact.id;
   const Result<void> sent = co_await send(std::move(artifact));
-  const std::vector<Artifact> waiting = co_await look();
-  const bool is_there = std::ranges::find(waiting, id, &Artifact::id) != waiting.end();
   if (sent) {
     ++counts_.sent;
     failures_in_a_row_ = 0;
     next_try_ = {};
     waited_.clear();
     log_->info("sent {} to {}", id, name());
-  } else if (is_there) {
-    ++counts_.failed;
-    ++failures_[id];
-    for (const Artifact& each : waiting) waited_.insert(each.id);
-    const auto doublings = std::min(failures_in_a_row_++, 10U);
-    const Milliseconds pause = std::min(kFirstPause * (1U << doublings), kLongestPause);
-    next_try_ = Clock::now() + pause;
-    log_->warn("{} stays here, and is tried again in {} s: {}", id, pause.count() / 1000,
-               sent.error().message());
+  } else {
+    co_await note_failure(id, sent.error());
   }
   tried_.changed();
+}
+
+Task<void> StoreSender::note_failure(std::string id, Error why) {
+  const std::vector<Artifact> waiting = co_await look();
+  // Somebody may have removed it meanwhile.
+  if (std::ranges::find(waiting, id, &Artifact::id) == waiting.end()) co_return;
+  ++counts_.failed;
+  ++failures_[id];
+  for (const Artifact& each : waiting) waited_.insert(each.id);
+  const auto doublings = std::min(failures_in_a_row_++, 10U);
+  const Milliseconds pause = std::min(kFirstPause * (1U << doublings), kLongestPause);
+  next_try_ = Clock::now() + pause;
+  log_->warn("{} stays here, and is tried again in {} s: {}", id, pause.count() / 1000, why.message());
 }
 
 Task<Result<void>> StoreSender::send(Artifact artifact) {
@@ -217,7 +224,6 @@ Task<Result<void>> StoreSender::send(Artifact artifact) {
       return artifacts->note_sent(id, store);
     };
     sent = co_await transport::offloaded(loop_, std::move(note));
-    if (sent) stored_.erase(artifact.id);
   }
   entry.outcome = {};
   if (!sent) entry.outcome = {Outcome::Kind::failed, sent.error().message()};
@@ -260,12 +266,7 @@ Task<Result<void>> StoreSender::send_content(Artifact& artifact, AuditEntry& ent
 Task<Result<void>> StoreSender::send_description(const Artifact& artifact) {
   const CommandVariables variables = variables_of(artifact, artifact.id + ".json");
   const std::string text = to_json(artifact) + "\n";
-  CO_ASSIGN_OR_RETURN(const auto command, parts_.commands->begin(loop_, settings_.command, variables));
-  // It fits into the socket, so a command that takes nothing is seen by its end only.
-  std::ignore = co_await command->input().write(std::as_bytes(std::span(text)));
-  std::ignore = co_await command->input().finish();
-  const std::uint64_t given = text.size();
-  CO_ASSIGN_OR_RETURN(const auto ended, co_await end_of(*command, given));
+  CO_ASSIGN_OR_RETURN(const auto ended, co_await run_command(settings_.command, variables, text));
   const std::string why = ended.why_failed();
   if (!why.empty()) co_return not_sent_to(name(), why);
   auto checked = co_await check(variables, text.size());
@@ -275,10 +276,8 @@ Task<Result<void>> StoreSender::send_description(const Artifact& artifact) {
 /// Asks the store how much it has.
 Task<Result<void>> StoreSender::check(CommandVariables variables, std::uint64_t bytes) {
   if (!settings_.check) co_return Result<void>();
-  CO_ASSIGN_OR_RETURN(const auto command, parts_.commands->begin(loop_, *settings_.check, variables));
-  std::ignore = co_await command->input().finish();
-  const std::uint64_t given = 0;
-  CO_ASSIGN_OR_RETURN(auto ended, co_await end_of(*command, given));
+  CO_ASSIGN_OR_RETURN(auto ended, co_await run_command(*settings_.check, std::move(variables), ""));
+  // There is nothing to be read.
   ended.read_all = true;
   const std::string why = ended.why_failed();
   if (!why.empty()) co_return not_sent_to(name(), "its check: " + why);
@@ -289,6 +288,18 @@ Task<Result<void>> StoreSender::check(CommandVariables variables, std::uint64_t 
   if (*there != bytes)
     co_return not_sent_to(name(), fmt::format("it has {} bytes of {}, says its check", *there, bytes));
   co_return Result<void>();
+}
+
+/// Runs one of the commands to its end, with a short text as its input.
+Task<Result<CommandResult>> StoreSender::run_command(std::size_t number, CommandVariables variables,
+                                                     std::string input) {
+  CO_ASSIGN_OR_RETURN(const auto command, parts_.commands->begin(loop_, number, variables));
+  // It fits into the socket, so a command that takes nothing is seen by its end only.
+  if (!input.empty()) std::ignore = co_await command->input().write(std::as_bytes(std::span(input)));
+  std::ignore = co_await command->input().finish();
+  const std::uint64_t given = input.size();
+  auto ended = co_await end_of(*command, given);
+  co_return ended;
 }
 
 Task<Result<CommandResult>> StoreSender::end_of(RunningCommand& command, const std::uint64_t& given) {

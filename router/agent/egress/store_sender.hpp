@@ -76,10 +76,13 @@ class StoreSender {
   [[nodiscard]] std::optional<Artifact> choose(const std::vector<Artifact>& waiting) const;
   transport::Task<void> wait();
   transport::Task<void> try_one(Artifact artifact);
+  transport::Task<void> note_failure(std::string id, Error why);
   transport::Task<Result<void>> send(Artifact artifact);
   transport::Task<Result<void>> send_content(Artifact& artifact, AuditEntry& entry);
   transport::Task<Result<void>> send_description(const Artifact& artifact);
   transport::Task<Result<void>> check(CommandVariables variables, std::uint64_t bytes);
+  transport::Task<Result<CommandResult>> run_command(std::size_t number, CommandVariables variables,
+                                                     std::string input);
   transport::Task<Result<CommandResult>> end_of(RunningCommand& command, const std::uint64_t& given);
   transport::Task<void> watch(RunningCommand& command, const std::uint64_t& given);
 
