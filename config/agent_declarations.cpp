@@ -398,6 +398,15 @@ std::vector<Setting<EgressSettings>> egress_settings() {
       {.key = "timeout",
        .help = "A command that takes nothing, or does not end, for this long is ended",
        .kind = K::Duration{at<&E::timeout>}},
+      {.key = "stream",
+       .help = "Dumps for which there is no room go straight into the command as the runtime writes them. "
+               "That stops the application, so it takes `farport dump --keep --longest-stop TIME`, too",
+       .kind = K::Boolean{at<&E::stream>}},
+      {.key = "rate",
+       .help =
+           "Bytes that the store takes in a second, to say how long that will be; after a large one it is "
+           "what that has taken",
+       .kind = K::Size{at<&E::rate>}},
   };
 }
 

@@ -31,7 +31,8 @@ struct Flags {
   std::string target;   ///< For commands about one runtime: AGENT[/RUNTIME].
   std::string runtime;  ///< The same runtime, given by a flag.
   std::string output;
-  bool force = false;  ///< Replace the file.
+  bool force = false;        ///< Replace the file.
+  std::string longest_stop;  ///< For `dump`.
   std::string duration;
   std::string crash;       ///< The id of a runtime that has ended.
   std::string timeout;     ///< For commands about one runtime.

@@ -93,6 +93,12 @@ Resolved<DumpCommandSettings> resolve_dump(const Flags& flags, DumpCommandSettin
     resolver.problem("--stay leaves the dump on the runtime's host: it takes no --output");
   }
   take_keep(resolver, flags, settings.stay, settings.keep);
+  if (!flags.longest_stop.empty())
+    settings.longest_stop = resolver.parsed(flags.longest_stop, parse_time_span).value_or(Milliseconds(0));
+  if (!flags.longest_stop.empty() && settings.longest_stop.count() == 0)
+    resolver.problem("--longest-stop must be longer than nothing");
+  if (!flags.longest_stop.empty() && !settings.keep)
+    resolver.problem("--longest-stop is for a dump that the agent has no room to keep: give --keep, too");
   return resolver.finished(std::move(settings));
 }
 

@@ -105,6 +105,8 @@ struct EgressSettings {
   std::vector<std::string> reads;        ///< Files and directories that it may read.
   std::vector<std::string> writes;       ///< The same for writing.
   Milliseconds timeout{10 * 60'000};     ///< How long it may take nothing before it is ended.
+  bool stream = false;                   ///< It may get a dump while that is written.
+  std::uint64_t rate = 10 << 20;         ///< Bytes that it takes in a second, until that was measured.
 };
 
 /// Settings of an agent that Configuration and ServeSettings have in common.
@@ -246,9 +248,10 @@ struct DumpCommandSettings {
   std::string runtime;  ///< An id, a pid or a name; empty: the only one.
   std::string output;   ///< A file; empty: named after the runtime.
   std::string type = "heap";
-  bool stay = false;   ///< Leave the dump where the runtime wrote it.
-  bool keep = false;   ///< Have the agent keep it.
-  bool force = false;  ///< Replace an existing file.
+  bool stay = false;             ///< Leave the dump where the runtime wrote it.
+  bool keep = false;             ///< Have the agent keep it.
+  bool force = false;            ///< Replace an existing file.
+  Milliseconds longest_stop{0};  ///< That the application may be stopped for if it goes straight to a store.
   PatienceSettings patience;
   SessionSettings session;
 };

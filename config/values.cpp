@@ -297,6 +297,9 @@ Result<void> check_store(const EgressSettings& store) {
   for (const std::string& kind : store.kinds) {
     RETURN_IF_ERROR(check_word("the kinds of the store " + store.name, kind, kKinds));
   }
+  const bool gets_dumps = store.kinds.empty() || std::ranges::find(store.kinds, "dump") != store.kinds.end();
+  if (store.stream && !gets_dumps)
+    return fail("use the store", store.name, "stream is for dumps, which are not among its kinds");
   return {};
 }
 

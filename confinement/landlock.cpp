@@ -78,6 +78,7 @@ std::uint64_t allowed_by(std::uint8_t access) {
   }
   if (has(Access::remove)) allowed |= kRemoveFile;
   if (has(Access::cut)) allowed |= kTruncate;
+  if (has(Access::pipe)) allowed |= kMakeFifo | kWriteFile;
   if (has(Access::execute)) allowed |= kReadFile | kExecute;
   return allowed;
 }

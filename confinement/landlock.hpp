@@ -17,6 +17,7 @@ enum class Access : std::uint8_t {
   remove = 8,    ///< Remove files.
   execute = 16,  ///< Open files for reading, and execute them.
   cut = 32,      ///< Truncate files.
+  pipe = 64,     ///< Make pipes and open them, and files, for writing.
 };
 
 struct FileRule {

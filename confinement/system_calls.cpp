@@ -42,10 +42,10 @@ constexpr std::array kAllowed{
     // Files.
     "access", "close", "close_range", "dup", "dup3", "faccessat", "faccessat2", "fadvise64", "fchmod",
     "fchmodat", "fchown", "fcntl", "fcntl64", "flock", "fstat", "fstat64", "fstatfs", "fstatfs64", "fsync",
-    "ftruncate", "getcwd", "getdents64", "lseek", "lstat", "mkdir", "mkdirat", "newfstatat", "open", "openat",
-    "openat2", "pread64", "preadv", "pwrite64", "pwritev", "read", "readlink", "readlinkat", "readv",
-    "rename", "renameat", "renameat2", "rmdir", "stat", "statfs", "statx", "unlink", "unlinkat", "utimensat",
-    "write", "writev",
+    "ftruncate", "getcwd", "getdents64", "lseek", "lstat", "mkdir", "mkdirat", "mknod", "mknodat",
+    "newfstatat", "open", "openat", "openat2", "pread64", "preadv", "pwrite64", "pwritev", "read", "readlink",
+    "readlinkat", "readv", "rename", "renameat", "renameat2", "rmdir", "stat", "statfs", "statx", "unlink",
+    "unlinkat", "utimensat", "write", "writev",
     // Memory.
     "brk", "madvise", "membarrier", "mremap", "munmap",
     // Threads, signals and time.

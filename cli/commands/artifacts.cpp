@@ -73,6 +73,8 @@ std::string state_of(const router::Artifact& artifact) {
   } else if (!artifact.why.empty()) {
     state += ": " + artifact.why;
   }
+  const bool goes_straight = !artifact.only_in.empty() && artifact.sent_to.empty();
+  if (goes_straight) state += fmt::format("; straight to {}", artifact.only_in);
   if (!artifact.sent_to.empty()) state += fmt::format("; sent to {}", fmt::join(artifact.sent_to, ", "));
   return state;
 }

@@ -141,9 +141,14 @@ Task<std::optional<Result<std::string>>> DumpTransfer::run(transport::StopSource
   co_return result;
 }
 
+std::string longest_stop_of(const config::DumpCommandSettings& settings) {
+  return settings.longest_stop.count() == 0 ? "" : in_seconds(settings.longest_stop);
+}
+
 int dump(const config::DumpCommandSettings& settings) {
   if (settings.keep)
-    return keep(settings.remote, settings.runtime, settings.session, {"dump", {{"type", settings.type}}});
+    return keep(settings.remote, settings.runtime, settings.session,
+                {"dump", {{"type", settings.type}, {"longest_stop", longest_stop_of(settings)}}});
   ASSIGN_OR_REPORT(const auto agents, agents_of({settings.remote}), kUsage);
   transport::Loop loop;
   transport::StopSource stop(loop);
@@ -185,6 +190,12 @@ RunCommand add_dump_options(CLI::App& options, config::Flags& flags) {
   options.add_flag("--force", flags.force, "Replace an existing file");
   options.add_flag("--stay", into->stay, "Leave the dump on the runtime's host, and print its path there");
   add_keep(options, flags);
+  options
+      .add_option(
+          "--longest-stop", flags.longest_stop,
+          "With --keep: if the agent has no room for it, let it go straight to a store of the agent's, "
+          "which stops the application for as long; not if that takes longer than TIME")
+      ->type_name("TIME");
   return [&flags, into] { return run_with(config::resolve_dump(flags, *into), dump); };
 }
 

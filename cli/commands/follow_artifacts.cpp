@@ -118,6 +118,12 @@ Task<Result<void>> ArtifactFollower::receive_from(router::AgentAnswer answer) {
   failures_.erase(answer.agent);
   for (router::Artifact& each : *all) {
     if (!is_due(each, answer.remote)) continue;
+    if (!each.only_in.empty()) {
+      note_failure(each.id,
+                   Error{"receive", each.id,
+                         "it was to go straight to the store " + each.only_in + ", and is not kept"});
+      continue;
+    }
     CO_RETURN_IF_ERROR(co_await receive(std::move(each), answer.session));
   }
   co_return Result<void>();

@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include "base/escape.hpp"
 #include "base/text.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/output/output.hpp"
@@ -65,6 +66,19 @@ std::string path_for(const router::Runtime& runtime, const Wanted& wanted) {
   return path;
 }
 
+/// What goes straight to a store takes nothing here.
+std::string so_far(const router::Artifact& artifact) {
+  return artifact.only_in.empty() ? fmt::format(": {} so far", router::mebibytes(artifact.bytes)) : "";
+}
+
+void say_that_it_stops(const router::Artifact& artifact) {
+  print_message(fmt::format(
+      "there is no room for it at the agent: it goes straight to the store {}, and {} (pid {}) is stopped "
+      "for "
+      "about {} s",
+      escape(artifact.only_in), escape(artifact.runtime.name), artifact.runtime.pid, artifact.stops_for));
+}
+
 Task<Result<router::Artifact>> KeptTaking::ask(std::string method, std::string path) {
   CO_ASSIGN_OR_RETURN(const std::string body, co_await session_.ask(std::move(method), std::move(path)));
   co_return router::artifact_from_json(body);
@@ -77,9 +91,10 @@ Task<Result<router::Artifact>> KeptTaking::take(std::string runtime, Wanted want
                       co_await ask(changes ? "POST" : "GET", path_for(target, wanted)));
   begun_ = artifact;
   const std::string path = "/v1/artifacts/" + artifact.id;
-  while (artifact.state == router::Artifact::State::under_way) {
-    line_.draw(fmt::format("the agent takes the {} of {}: {} so far, Ctrl-C leaves it to the agent",
-                           artifact.kind, target.name, router::mebibytes(artifact.bytes)));
+  for (bool said = false; artifact.state == router::Artifact::State::under_way;) {
+    if (!artifact.only_in.empty() && !std::exchange(said, true)) say_that_it_stops(artifact);
+    line_.draw(fmt::format("the agent takes the {} of {}{}, Ctrl-C leaves it to the agent", artifact.kind,
+                           target.name, so_far(artifact)));
     co_await transport::sleep(loop_, kAskAgain);
     CO_ASSIGN_OR_RETURN(artifact, co_await ask("GET", path));
   }
@@ -122,6 +137,11 @@ int keep(const config::RemoteSettings& remote, const std::string& runtime,
   std::ignore = print_path(artifact.id);
   if (artifact.state == router::Artifact::State::cut)
     return report(Error{"keep all of", "the " + artifact.kind, artifact.why});
+  if (!artifact.only_in.empty()) {
+    print_message(fmt::format("it is in the store {}, and not at the agent: {}", escape(artifact.only_in),
+                              router::mebibytes(artifact.size)));
+    return kSuccess;
+  }
   print_message(fmt::format("kept by the agent: {}, {} compressed", router::mebibytes(artifact.size),
                             router::mebibytes(artifact.bytes)));
   return kSuccess;

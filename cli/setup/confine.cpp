@@ -139,18 +139,24 @@ confinement::Needs needs_of(const config::ServeSettings& settings) {
   add_system(places);
   for (const std::string& file : renewed_files(settings)) add_renewable(places, file);
   add_audit(places, settings.audit);
-  // Runtimes write dumps in the directories of their sockets, unless another place is set. Mirrors keep
-  // manifests there that tell which sockets are theirs.
-  for (const std::string& directory : settings.search)
-    places.add(directory, {Access::read, Access::exchange});
-  for (const NamedPath& named : settings.named) {
-    places.add(directory_of(named.path), {Access::exchange});
+  // Runtimes write dumps in the directories of their sockets, unless another place is set.
+  const bool streams = std::ranges::any_of(settings.egress, &config::EgressSettings::stream);
+  const auto add_shared = [&](const std::string& directory) {
+    places.add(directory, {Access::exchange});
+    if (streams) places.add(directory, {Access::pipe});
+  };
+  for (const std::string& directory : settings.search) {
+    add_shared(directory);
+    // Mirrors keep manifests there that tell which sockets are theirs.
+    places.add(directory, {Access::read});
   }
+  for (const NamedPath& named : settings.named) add_shared(directory_of(named.path));
   for (const std::string& socket : settings.diagnostic_ports) {
-    places.add(directory_of(socket), {Access::exchange, Access::remove});
+    add_shared(directory_of(socket));
+    places.add(directory_of(socket), {Access::remove});
   }
   if (!settings.local.empty()) places.add(directory_of(settings.local), {Access::remove});
-  places.add(settings.dump.directory, {Access::exchange});
+  add_shared(settings.dump.directory);
   places.add(settings.artifacts.directory, {Access::read, Access::write, Access::remove});
   if (settings.recorder.keep && !settings.artifacts.directory.empty()) {
     // Whether a process was killed for lack of memory.

@@ -109,6 +109,8 @@ std::vector<router::StoreSettings> stores_of(const config::ServeSettings& settin
     store.command = commands++;
     if (!each.check.empty()) store.check = commands++;
     store.timeout = each.timeout;
+    store.streams = each.stream;
+    store.rate = each.rate;
   }
   return stores;
 }

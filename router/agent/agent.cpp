@@ -51,6 +51,13 @@ std::shared_ptr<Artifacts> artifacts_of(const AgentSettings& settings) {
   return std::make_shared<Artifacts>(settings.artifacts_directory, settings.artifacts, std::move(stores));
 }
 
+std::vector<std::shared_ptr<Store>> stores_of(transport::Loop& loop, const AgentSettings& settings) {
+  std::vector<std::shared_ptr<Store>> stores;
+  for (const StoreSettings& each : settings.stores)
+    stores.push_back(std::make_shared<Store>(loop, each, settings.commands));
+  return stores;
+}
+
 }  // namespace
 
 Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCredentialsPtr credentials,
@@ -75,6 +82,7 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
       halts_(loop, registry_, log_),
       meters_(loop, registry_, how_app_metrics_reads(settings_)),
       artifacts_(artifacts_of(settings_)),
+      stores_(stores_of(loop, settings_)),
       tracing_(loop, log_, registry_, meters_),
       limits_(loop, settings_.limits),
       handshakes_(settings_.limits.handshakes),
@@ -90,7 +98,7 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
            RecordingRequests(loop, connections_, readers_),
            ProfileRequests(loop, registry_, settings_.sampler, readers_, connections_, *audit_, metrics_),
            RecentRequests(loop, recent_files(), readers_, log_, *audit_),
-           ArtifactRequests(loop, log_, artifacts_, *audit_),
+           ArtifactRequests(loop, log_, artifacts_, stores_, *audit_),
            connections_,
            resumption_,
            refusals_,
@@ -202,11 +210,10 @@ Task<void> Agent::run() {
     tasks_.spawn(app_metrics_->run());
   }
   if (artifacts_ != nullptr && settings_.artifacts.age.count() > 0) tasks_.spawn(remove_old_artifacts());
-  for (const StoreSettings& store : settings_.stores) {
-    stores_.push_back(std::make_unique<StoreSender>(
-        loop_, log_, store,
-        StoreSender::Parts{artifacts_, settings_.commands, api_.artifacts, api_.recent, *audit_}));
-    tasks_.spawn(stores_.back()->run());
+  for (const std::shared_ptr<Store>& store : stores_) {
+    senders_.push_back(std::make_unique<StoreSender>(
+        loop_, log_, store, StoreSender::Parts{artifacts_, api_.artifacts, api_.recent, *audit_}));
+    tasks_.spawn(senders_.back()->run());
   }
   if (settings_.commands != nullptr)
     tasks_.spawn(watch_helper(settings_.commands->process(),
@@ -321,7 +328,7 @@ Task<bool> Agent::sent_or_stopped() {
 
 /// Waits until all that is kept was tried to be sent.
 Task<void> Agent::send_last() {
-  for (const auto& store : stores_) co_await store->tried_all();
+  for (const auto& sender : senders_) co_await sender->tried_all();
 }
 
 Task<void> Agent::accept(transport::Listener& listener, Handler handler) {

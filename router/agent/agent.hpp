@@ -243,6 +243,7 @@ class Agent {
   MeterClaims meters_;  ///< Outlives the sessions that hold claims.
   std::optional<AppMetrics> app_metrics_;
   std::shared_ptr<Artifacts> artifacts_;  ///< Null if nothing is kept.
+  std::vector<std::shared_ptr<Store>> stores_;
   std::optional<Recorder> recorder_;
   std::vector<std::unique_ptr<ConnectPort>> connect_ports_;
   TracingSessions tracing_;
@@ -256,7 +257,7 @@ class Agent {
   DiagnosticConnections connections_;
   ResumptionTable resumption_;  ///< Its tasks, which use the parts below, are cleared by run().
   ApiParts api_;
-  std::vector<std::unique_ptr<StoreSender>> stores_;
+  std::vector<std::unique_ptr<StoreSender>> senders_;
   std::shared_ptr<transport::Share>
       unauthenticated_share_;  ///< The loop's time for all peers without a session.
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();

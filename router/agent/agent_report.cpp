@@ -108,11 +108,11 @@ void write_limits(MetricsText& text, const auth::LimitSettings& limits) {
 }  // namespace
 
 void Agent::write_stores(MetricsText& text) const {
-  if (stores_.empty()) return;
+  if (senders_.empty()) return;
   const auto write = [&](std::string_view name, std::string_view type, std::string_view help,
                          std::uint64_t StoreCounts::*count) {
     text.family(name, type, help);
-    for (const auto& each : stores_)
+    for (const auto& each : senders_)
       text.sample(each->counts().*count, MetricsText::label("store", each->name()));
   };
   write("farport_egress_sent_total", kCounter, "Artifacts that a store has taken.", &StoreCounts::sent);

@@ -32,7 +32,9 @@ json object_of(const Artifact& artifact) {
           {"bytes", artifact.bytes},
           {"size", artifact.size},
           {"sent_to", artifact.sent_to},
-          {"sha256", artifact.sha256}};
+          {"sha256", artifact.sha256},
+          {"only_in", artifact.only_in},
+          {"stops_for", artifact.stops_for}};
 }
 
 Artifact::State state_named(std::string_view name) {
@@ -78,6 +80,9 @@ Artifact artifact_of(const json& object) {
   artifact.size = number_at<std::uint64_t>(object, "size");
   artifact.sent_to = stores_in(object);
   artifact.sha256 = text_in(object, "sha256");
+  // An older agent keeps everything itself.
+  artifact.only_in = object.value("only_in", "");
+  artifact.stops_for = object.value("stops_for", std::uint32_t{0});
   if (artifact.state == Artifact::State::whole && artifact.kind != kCrash && artifact.sha256.empty())
     throw std::invalid_argument("an artifact that is whole has no SHA-256");
   return artifact;

@@ -38,6 +38,9 @@ struct Artifact {
   std::uint64_t size = 0;              ///< Of its content; 0 if that is made for each who gets it.
   std::vector<std::string> sent_to{};  ///< The stores that have it.
   std::string sha256{};                ///< Of its content, in hexadecimal; empty as long as there is none.
+  /// The store to which its content goes while it is being taken. Nothing of that is kept; empty: it is.
+  std::string only_in{};
+  std::uint32_t stops_for = 0;  ///< About how long that stops the application, in seconds.
 
   /// The name for a file with its content.
   [[nodiscard]] std::string file_name() const { return id + ending; }

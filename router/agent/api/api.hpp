@@ -39,6 +39,15 @@ class DumpRequests {
 
  private:
   Handled write(Response& response, Route route, Runtime runtime, AuditEntry& entry);
+  /// Whether the dump goes straight to a store, which it does if there is no room for it, and the caller
+  /// allows that to stop the application for so long. Refused if there is no room otherwise.
+  static transport::Task<tl::expected<bool, Refusal>> goes_straight(
+      Dumps::Job& job, WayToStore* way, std::optional<transport::Milliseconds> longest);
+  /// Has the runtime write the dump, and returns whether it went straight to the store.
+  transport::Task<tl::expected<bool, Refusal>> write_dump(Response& response, Dumps::Job& job,
+                                                          WayToStore* way,
+                                                          std::optional<transport::Milliseconds> longest,
+                                                          AuditEntry& entry);
 
   Dumps& dumps_;
   Audit& audit_;

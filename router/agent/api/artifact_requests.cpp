@@ -96,6 +96,13 @@ Artifact artifact_for(const Route& route, const Caller& caller, const Runtime& r
   return artifact;
 }
 
+std::string why_not_here(const Artifact& artifact) {
+  if (artifact.state == Artifact::State::whole)
+    return artifact.id + " is in the store " + artifact.only_in + " only, where it went straight";
+  return "nothing is kept of " + artifact.id + ", which was to go straight to the store " + artifact.only_in +
+         ": " + artifact.why;
+}
+
 /// What is refused is mostly refused within this time.
 constexpr transport::Milliseconds kUntilDecided{1'000};
 
@@ -188,6 +195,7 @@ Handled ArtifactRequests::send(Response& response, Artifact artifact, std::uint6
                                RecentRequests& recent) {
   if (artifact.state == Artifact::State::under_way)
     co_return not_sent(http_status::kConflict, artifact.id + " is still being taken");
+  if (!artifact.only_in.empty()) co_return not_sent(http_status::kGone, why_not_here(artifact));
   const bool is_cut = artifact.state == Artifact::State::cut;
   const auto cut_off = is_cut ? CompressedFileReader::CutOff::end : CompressedFileReader::CutOff::error;
   std::function<Result<Artifacts::Opened>()> open = [directory = artifacts_, id = artifact.id,

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "router/agent/api/caller_session.hpp"
 #include "router/agent/api/kept_response.hpp"
@@ -23,11 +24,12 @@ namespace farport::router {
 class ArtifactRequests {
  public:
   /// `artifacts` is null if the agent keeps nothing.
-  ArtifactRequests(transport::Loop& loop, Log log, std::shared_ptr<const Artifacts> artifacts, Audit& audit)
+  ArtifactRequests(transport::Loop& loop, Log log, std::shared_ptr<const Artifacts> artifacts,
+                   std::vector<std::shared_ptr<Store>> stores, Audit& audit)
       : loop_(loop),
         artifacts_(artifacts),
         audit_(audit),
-        kept_(loop, std::move(log), std::move(artifacts)) {}
+        kept_(loop, std::move(log), std::move(artifacts), std::move(stores)) {}
 
   /// GET /v1/artifacts: those that the caller may have.
   Handled list(Response& response, const Caller& caller);

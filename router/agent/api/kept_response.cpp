@@ -37,7 +37,11 @@ transport::MessageHead without_encodings(transport::MessageHead request) {
 }  // namespace
 
 ArtifactStream::ArtifactStream(transport::Loop& loop, std::unique_ptr<ArtifactFile> file)
-    : Stream(loop), work_(std::make_shared<Work>(std::move(file))), file_turn_(loop, 1), writing_(loop) {}
+    : Stream(loop),
+      work_(std::make_shared<Work>(std::move(file))),
+      failed_(loop),
+      writing_(loop),
+      watching_(loop) {}
 
 Io ArtifactStream::try_read(std::span<std::byte>) {
   return {failure_ ? IoStatus::failed : IoStatus::would_block, 0};
@@ -48,12 +52,12 @@ bool ArtifactStream::begin_write(transport::WriteOperation& operation) {
     operation.status = IoStatus::failed;
     return true;
   }
-  if (operation.chunk.size == 0) {
+  const std::span bytes(operation.chunk.data, operation.chunk.size);
+  if (bytes.empty() && upload_ == nullptr) {
     finished_ = finished_ || operation.finish;
     operation.status = IoStatus::ok;
     return true;
   }
-  const std::span bytes(operation.chunk.data, operation.chunk.size);
   work_->bytes.assign(bytes.begin(), bytes.end());
   if (work_->file->artifact().ending == ".nettrace") end_.take(bytes);
   operation_ = &operation;
@@ -66,13 +70,59 @@ void ArtifactStream::when_gone(transport::Wake* wake) {
   if (failure_ && gone_ != nullptr) std::exchange(gone_, nullptr)->wake();
 }
 
+Task<Result<void>> ArtifactStream::go_straight_to(std::shared_ptr<Store> store, std::uint32_t stops_for) {
+  std::function<Result<void>()> note = [work = work_, name = store->name(), stops_for] {
+    const std::lock_guard lock(work->mutex);
+    return work->file->go_straight_to(name, stops_for);
+  };
+  CO_RETURN_IF_ERROR(co_await transport::offloaded(loop(), std::move(note)));
+  CO_ASSIGN_OR_RETURN(upload_, store->begin(work_->file->artifact(), given_));
+  watching_.spawn(watch_upload());
+  co_return Result<void>();
+}
+
 Task<void> ArtifactStream::write() {
-  const auto turn = co_await file_turn_.take();
-  transport::Offload appending(
-      loop(), [work = work_] { work->done = work->file->append(work->bytes, work->removed); });
+  co_await append();
+  if (upload_ != nullptr && !failure_ && !work_->bytes.empty()) co_await give();
+  if (upload_ != nullptr && !failure_ && operation_ != nullptr && operation_->finish) co_await end_upload();
+  complete(failure_ ? IoStatus::failed : IoStatus::ok);
+}
+
+Task<void> ArtifactStream::append() {
+  transport::Offload appending(loop(), [work = work_] {
+    const std::lock_guard lock(work->mutex);
+    work->done = work->file->append(work->bytes, work->removed);
+  });
   co_await appending.done();
   if (!work_->done) abort(work_->done.error());
-  complete(failure_ ? IoStatus::failed : IoStatus::ok);
+}
+
+Task<void> ArtifactStream::give() {
+  const IoStatus status = co_await upload_->stream().write(work_->bytes);
+  given_ += work_->bytes.size();
+  // watch_upload() finds out why.
+  while (status != IoStatus::ok && !failure_) co_await failed_.wait();
+}
+
+/// A command that has ended need not be given anything before that is seen: the application stands still.
+Task<void> ArtifactStream::watch_upload() {
+  co_await upload_->stream().gone();
+  Error why = co_await upload_->why_broken("its command has ended");
+  abort(std::move(why));
+  if (transport::Wake* const wake = std::exchange(gone_, nullptr)) wake->wake();
+}
+
+/// Waits until the store has it.
+Task<void> ArtifactStream::end_upload() {
+  watching_.clear();
+  transport::Offload counting(loop(), [work = work_] {
+    const std::lock_guard lock(work->mutex);
+    work->file->end_digest();
+  });
+  co_await counting.done();
+  std::ignore = co_await upload_->stream().finish();
+  const Result<void> stored = co_await upload_->stored(work_->file->artifact());
+  if (!stored) abort(stored.error());
 }
 
 void ArtifactStream::complete(IoStatus status) {
@@ -85,7 +135,11 @@ void ArtifactStream::complete(IoStatus status) {
 }
 
 void ArtifactStream::abort(Error why) {
-  if (!failure_) failure_ = std::move(why);
+  if (failure_) return;
+  failure_ = std::move(why);
+  failed_.changed();
+  // Nobody waits for a slow store then.
+  if (upload_ != nullptr) upload_->give_up(*failure_);
 }
 
 void ArtifactStream::drop() {
@@ -95,7 +149,9 @@ void ArtifactStream::drop() {
 
 Task<Result<void>> ArtifactStream::end(std::string why_cut) {
   co_await writing_.idle();
-  const auto turn = co_await file_turn_.take();
+  watching_.clear();
+  // What is not whole never gets to its end in the store.
+  upload_.reset();
   const bool breaks_off = work_->file->artifact().ending == ".nettrace" && end_.breaks_off();
   if (failure_) {
     why_cut = failure_->message();
@@ -103,20 +159,27 @@ Task<Result<void>> ArtifactStream::end(std::string why_cut) {
     why_cut = breaks_off ? "the runtime ended before it had told everything" : "";
   }
   if (!dropped()) {
-    transport::Offload ending(
-        loop(), [work = work_, why = std::move(why_cut)] { work->done = work->file->end(why); });
+    transport::Offload ending(loop(), [work = work_, why = std::move(why_cut)] {
+      const std::lock_guard lock(work->mutex);
+      work->done = work->file->end(why);
+    });
     co_await ending.done();
   }
   // It may have been dropped meanwhile.
   if (!dropped()) co_return work_->done;
-  transport::Offload dropping(loop(), [work = work_] { work->file->drop(); });
+  transport::Offload dropping(loop(), [work = work_] {
+    const std::lock_guard lock(work->mutex);
+    work->file->drop();
+  });
   co_await dropping.done();
   co_return Result<void>();
 }
 
 Task<void> ArtifactStream::refresh() {
-  const auto turn = co_await file_turn_.take();
-  transport::Offload refreshing(loop(), [work = work_] { work->file->refresh(); });
+  transport::Offload refreshing(loop(), [work = work_] {
+    const std::lock_guard lock(work->mutex);
+    work->file->refresh();
+  });
   co_await refreshing.done();
 }
 
@@ -125,8 +188,11 @@ std::size_t ArtifactStream::take_removed() {
 }
 
 KeptResponse::KeptResponse(transport::Loop& loop, transport::MessageHead request,
-                           std::unique_ptr<ArtifactFile> file, Places::Place place)
+                           std::shared_ptr<const Artifacts> artifacts, std::unique_ptr<ArtifactFile> file,
+                           std::shared_ptr<Store> store, Places::Place place)
     : request_(without_encodings(std::move(request))),
+      artifacts_(std::move(artifacts)),
+      store_(std::move(store)),
       artifact_(file->artifact()),
       stream_(loop, std::move(file)),
       decided_(loop),
@@ -143,15 +209,40 @@ bool KeptResponse::take_refusal(Refusal& refusal) {
 }
 
 void KeptResponse::refuse(Refusal refusal) {
+  // A store that has failed says more than whoever wrote to it.
+  if (const Error* const before = stream_.failure()) refusal.why = before->message();
   stream_.abort(told_ ? Error{"take", artifact_.kind, refusal.why} : is_dropped());
   refused_ = std::move(refusal);
   decided_.set();
 }
 
-KeptAnswers::KeptAnswers(transport::Loop& loop, Log log, std::shared_ptr<const Artifacts> artifacts)
+Task<Result<std::shared_ptr<void>>> KeptResponse::hold(UniqueFd reading) {
+  CO_ASSIGN_OR_RETURN(auto held, co_await store_->hold(std::move(reading)));
+  co_return std::make_shared<HeldPipe>(std::move(held));
+}
+
+Task<bool> KeptResponse::has_room_here(std::uint64_t bytes) {
+  std::function<bool()> look = [directory = artifacts_, bytes] {
+    return directory->check_room(bytes).has_value();
+  };
+  const bool has_room = co_await transport::offloaded(stream_.loop(), std::move(look));
+  co_return has_room;
+}
+
+Task<Result<void>> KeptResponse::take(std::chrono::seconds expected) {
+  const auto seconds = static_cast<std::uint32_t>(expected.count());
+  CO_RETURN_IF_ERROR(co_await stream_.go_straight_to(store_, seconds));
+  artifact_.only_in = store_->name();
+  artifact_.stops_for = seconds;
+  co_return Result<void>();
+}
+
+KeptAnswers::KeptAnswers(transport::Loop& loop, Log log, std::shared_ptr<const Artifacts> artifacts,
+                         std::vector<std::shared_ptr<Store>> stores)
     : loop_(loop),
       log_(std::move(log)),
       artifacts_(std::move(artifacts)),
+      stores_(std::move(stores)),
       places_(kMaxKept, "keeps", "artifact"),
       ended_(loop),
       tasks_(loop) {}
@@ -174,7 +265,10 @@ Task<tl::expected<std::shared_ptr<KeptResponse>, Refusal>> KeptAnswers::begin(tr
   auto file = co_await transport::offloaded(loop_, std::move(create));
   tell_removed(*removed);
   if (!file) co_return tl::unexpected(no_room(file.error()));
-  co_return std::make_shared<KeptResponse>(loop_, std::move(request), std::move(*file), std::move(*place));
+  const auto store =
+      std::ranges::find_if(stores_, [&artifact](const auto& each) { return each->streams(artifact); });
+  co_return std::make_shared<KeptResponse>(loop_, std::move(request), artifacts_, std::move(*file),
+                                           store == stores_.end() ? nullptr : *store, std::move(*place));
 }
 
 Task<void> KeptAnswers::refresh(KeptResponse& response) {

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,16 +19,16 @@
 #include "router/agent/artifacts/artifacts.hpp"
 #include "router/agent/connections/response.hpp"
 #include "router/agent/gate/limits.hpp"
+#include "router/agent/stores/store.hpp"
 #include "router/wire/artifact.hpp"
 #include "transport/event.hpp"
-#include "transport/semaphore.hpp"
 #include "transport/stream.hpp"
 #include "transport/task_set.hpp"
 
 namespace farport::router {
 
-/// A stream whose bytes become an artifact's content. Nothing can be read from it. It seems to be gone when
-/// the artifact is dropped.
+/// A stream whose bytes become an artifact's content, here or in a store. Nothing can be read from it. It
+/// seems to be gone when the artifact is dropped.
 class ArtifactStream final : public transport::Stream {
  public:
   ArtifactStream(transport::Loop& loop, std::unique_ptr<ArtifactFile> file);
@@ -39,6 +42,9 @@ class ArtifactStream final : public transport::Stream {
   void abort(Error why) override;
   [[nodiscard]] const Error& error() const override { return *failure_; }
 
+  /// From now on the content goes to this store, and is not kept. Call it before any is written. Errors: the
+  /// system's, or the store can't be sent to.
+  transport::Task<Result<void>> go_straight_to(std::shared_ptr<Store> store, std::uint32_t stops_for);
   /// Ends the artifact: it is whole if all was written, and else cut, for this reason if nothing else is
   /// known. Errors: the system's.
   transport::Task<Result<void>> end(std::string why_cut);
@@ -48,6 +54,8 @@ class ArtifactStream final : public transport::Stream {
   void drop();
   /// Why it is cut; empty if it is whole. After end().
   [[nodiscard]] const std::string& why_cut() const { return work_->file->artifact().why; }
+  /// Why it failed; null if it has not.
+  [[nodiscard]] const Error* failure() const { return failure_ ? &*failure_ : nullptr; }
   [[nodiscard]] bool dropped() const { return failure_ && failure_->cause == ECANCELED; }
   /// How many older artifacts had to go for it since this was called last.
   [[nodiscard]] std::size_t take_removed();
@@ -56,34 +64,46 @@ class ArtifactStream final : public transport::Stream {
   /// What a thread works on. It may outlive the stream.
   struct Work {
     explicit Work(std::unique_ptr<ArtifactFile> to) : file(std::move(to)) {}
+    /// Whoever began the work may be gone, so a semaphore of theirs would not do.
+    std::mutex mutex{};
     std::unique_ptr<ArtifactFile> file;
     std::vector<std::byte> bytes{};
     std::size_t removed = 0;
     Result<void> done{};
   };
   transport::Task<void> write();
+  transport::Task<void> append();
+  transport::Task<void> give();
+  transport::Task<void> end_upload();
+  transport::Task<void> watch_upload();
   void complete(transport::IoStatus status);
 
   std::shared_ptr<Work> work_;
-  nettrace::EndWatch end_;  ///< Of a content that is a nettrace stream.
+  std::uint64_t given_ = 0;              ///< To the store.
+  std::unique_ptr<StoreUpload> upload_;  ///< Null if the content is kept here.
+  nettrace::EndWatch end_;               ///< Of a content that is a nettrace stream.
   transport::WriteOperation* operation_ = nullptr;
   transport::Wake* gone_ = nullptr;
   std::optional<Error> failure_;
-  bool finished_ = false;           ///< All was written.
-  transport::Semaphore file_turn_;  ///< One thread at a time works on the file.
+  bool finished_ = false;        ///< All was written, and the store has it.
+  transport::Condition failed_;  ///< Changes with failure_.
   transport::TaskSet writing_;
+  transport::TaskSet watching_;  ///< That the store's command lives.
 };
 
-class KeptResponse final : public Response {
+class KeptResponse final : public Response, private WayToStore {
  public:
-  /// `place`: of the caller, for as long as this lives.
-  KeptResponse(transport::Loop& loop, transport::MessageHead request, std::unique_ptr<ArtifactFile> file,
-               Places::Place place);
+  /// `store` is one that may get the content while it is being made, or null. `place`: of the caller, for as
+  /// long as this lives.
+  KeptResponse(transport::Loop& loop, transport::MessageHead request,
+               std::shared_ptr<const Artifacts> artifacts, std::unique_ptr<ArtifactFile> file,
+               std::shared_ptr<Store> store, Places::Place place);
 
   [[nodiscard]] const transport::MessageHead& request() const override { return request_; }
   [[nodiscard]] transport::Stream& stream() override { return stream_; }
   void send_head(int status, transport::HeaderFields fields, bool body) override;
   bool take_refusal(Refusal& refusal) override;
+  WayToStore* way_to_store() override { return store_ == nullptr ? nullptr : this; }
 
   [[nodiscard]] const Artifact& artifact() const { return artifact_; }
   /// Passes once it is known whether something is taken: at once if it was refused.
@@ -96,7 +116,15 @@ class KeptResponse final : public Response {
   [[nodiscard]] ArtifactStream& content() { return stream_; }
 
  private:
+  [[nodiscard]] const std::string& store() const override { return store_->name(); }
+  [[nodiscard]] std::uint64_t rate() const override { return store_->rate(); }
+  transport::Task<Result<std::shared_ptr<void>>> hold(UniqueFd reading) override;
+  transport::Task<bool> has_room_here(std::uint64_t bytes) override;
+  transport::Task<Result<void>> take(std::chrono::seconds expected) override;
+
   transport::MessageHead request_;
+  std::shared_ptr<const Artifacts> artifacts_;
+  std::shared_ptr<Store> store_;
   Artifact artifact_;
   ArtifactStream stream_;
   transport::Event decided_;
@@ -109,7 +137,8 @@ class KeptResponse final : public Response {
 class KeptAnswers {
  public:
   /// `artifacts` is null if the agent keeps nothing.
-  KeptAnswers(transport::Loop& loop, Log log, std::shared_ptr<const Artifacts> artifacts);
+  KeptAnswers(transport::Loop& loop, Log log, std::shared_ptr<const Artifacts> artifacts,
+              std::vector<std::shared_ptr<Store>> stores);
 
   /// Begins one. Refused if the agent keeps nothing, too many are under way, or there is no room.
   transport::Task<tl::expected<std::shared_ptr<KeptResponse>, Refusal>> begin(transport::MessageHead request,
@@ -136,6 +165,7 @@ class KeptAnswers {
   transport::Loop& loop_;
   Log log_;
   std::shared_ptr<const Artifacts> artifacts_;
+  std::vector<std::shared_ptr<Store>> stores_;
   Places places_;
   std::map<std::string, KeptResponse*, std::less<>> under_way_;  ///< By their ids.
   transport::Condition ended_;                                   ///< Changes when one has ended.

@@ -10,6 +10,7 @@
 
 #include "base/text.hpp"
 #include "router/agent/api/api.hpp"
+#include "router/agent/api/sending.hpp"
 #include "router/agent/gate/gate.hpp"
 #include "router/agent/runtimes/registry.hpp"
 #include "router/wire/http_status.hpp"
@@ -63,17 +64,56 @@ void begin_dump(Response& response, const Runtime& runtime, std::uint64_t size, 
   response.send_head(http_status::kOk, fields, true);
 }
 
-Task<Result<void>> write_for(transport::Stream& caller, Dumps::Job& job) {
-  const transport::WhenGone stop(caller, [&job] {
-    job.stop(Error{"take a dump for", "a caller", "it is gone", {}, Cause(ECANCELED)});
-  });
-  const Result<void> written = co_await job.write();
+/// How long the caller allows the application to be stopped while a dump goes straight to a store; nothing if
+/// it does not.
+tl::expected<std::optional<transport::Milliseconds>, Refusal> longest_stop_of(const Route& route) {
+  const std::string text = route.parameter("longest_stop");
+  if (text.empty()) return std::nullopt;
+  constexpr double kMost = 24 * 3600;
+  const auto seconds = number_in<double>(text);
+  const bool is_in_range = seconds && *seconds > 0 && *seconds <= kMost;
+  if (!is_in_range)
+    return tl::unexpected(Refusal{http_status::kBadRequest, ipc::hresult::kInvalidArgument,
+                                  "longest_stop must be a number of seconds, up to a day"});
+  return transport::Milliseconds(static_cast<std::int64_t>(*seconds * 1000));
+}
+
+std::chrono::seconds time_for(std::uint64_t bytes, const WayToStore& way) {
+  return std::chrono::seconds(bytes / way.rate() + 1);
+}
+
+/// "bucket would get it while it is written: that stops the application for about 205 s"
+std::string offer_of(std::uint64_t bytes, const WayToStore& way) {
+  return fmt::format(
+      "the store {} could get it while it is written, which stops the application for about {} s: {} at {} "
+      "a second",
+      way.store(), time_for(bytes, way).count(), mebibytes(bytes), mebibytes(way.rate()));
+}
+
+/// Has the runtime write the dump into the store.
+Task<Result<void>> write_straight(Response& response, Dumps::Job& job, WayToStore& way,
+                                  transport::Milliseconds longest) {
+  CO_RETURN_IF_ERROR(co_await way.take(time_for(job.progress().estimate.value_or(0), way)));
+  CO_ASSIGN_OR_RETURN(DumpPipe pipe, job.make_pipe());
+  CO_ASSIGN_OR_RETURN(const auto held, co_await way.hold(std::move(pipe.for_another)));
+  response.send_head(http_status::kOk, {}, true);
+  auto written = co_await job.write_to(response.stream(), std::move(pipe), longest);
   co_return written;
+}
+
+Refusal no_room(Error why, std::string hint) {
+  why.hint = std::move(hint);
+  return refusal_of(why);
 }
 
 std::string arguments_of(const DumpRequest& request, bool stay) {
   return fmt::format(R"({{"type":"{}","flags":{},"stay":{}}})", ipc::name_of(request.type), request.flags,
                      stay);
+}
+
+std::string straight_arguments_of(const DumpRequest& request, const std::string& store) {
+  return fmt::format(R"({{"type":"{}","flags":{},"store":"{}"}})", ipc::name_of(request.type), request.flags,
+                     store);
 }
 
 }  // namespace
@@ -112,10 +152,19 @@ Handled DumpRequests::write(Response& response, Route route, Runtime runtime, Au
   if (!wanted) co_return wanted.error();
   const bool stay = route.parameter("stay") == "true";
   entry.arguments = arguments_of(*wanted, stay);
+  const auto longest = longest_stop_of(route);
+  if (!longest) co_return longest.error();
+  if (*longest && route.parameter("keep") != "true")
+    co_return not_sent(http_status::kBadRequest, "longest_stop is for a dump that is kept: add keep=true");
   const auto job = dumps_.start(runtime, *wanted);
   if (!job) co_return refusal_of(job.error());
-  const Result<void> written = co_await write_for(response.stream(), **job);
-  if (!written) co_return refusal_of(written.error());
+  const auto straight =
+      co_await write_dump(response, **job, stay ? nullptr : response.way_to_store(), *longest, entry);
+  if (!straight) co_return straight.error();
+  if (*straight) {
+    entry.outcome = {};
+    co_return std::nullopt;
+  }
   if (stay) {
     const auto kept = (*job)->keep();
     if (!kept) co_return refusal_of(kept.error());
@@ -140,6 +189,61 @@ Handled DumpRequests::write(Response& response, Route route, Runtime runtime, Au
   entry.outcome = {Outcome::Kind::broken_off, sent.error().message()};
   response.stream().abort(sent.error());
   co_return std::nullopt;
+}
+
+Task<tl::expected<bool, Refusal>> DumpRequests::goes_straight(
+    Dumps::Job& job, WayToStore* way, std::optional<transport::Milliseconds> longest) {
+  const std::uint64_t bytes = job.progress().estimate.value_or(0);
+  const Result<void> within_limit = job.check_limit();
+  if (!within_limit) co_return tl::unexpected(refusal_of(within_limit.error()));
+  const Result<void> room = job.check_room();
+  // How long it would take is not known then.
+  if (bytes == 0 && room) co_return false;
+  if (bytes == 0) co_return tl::unexpected(refusal_of(room.error()));
+  if (way == nullptr) {
+    if (room || !longest) co_return false;
+    co_return tl::unexpected(
+        no_room(room.error(), "no store of this agent gets dumps while they are written (egress.stream)"));
+  }
+  const std::string offer = offer_of(bytes, *way);
+  if (!longest) {
+    if (room) co_return false;
+    co_return tl::unexpected(no_room(room.error(), offer + "; --longest-stop allows that"));
+  }
+  bool has_room = room.has_value();
+  if (has_room) has_room = co_await way->has_room_here(bytes);
+  if (has_room) co_return false;
+  if (time_for(bytes, *way) > *longest) {
+    const std::string allowed =
+        fmt::format("only {} s are allowed", std::chrono::duration<double>(*longest).count());
+    co_return tl::unexpected(
+        refusal_of(Error{"take a dump of", job.runtime().name, "there is no room for it here, and " + allowed,
+                         offer + "; --longest-stop allows that"}));
+  }
+  co_return true;
+}
+
+Task<tl::expected<bool, Refusal>> DumpRequests::write_dump(Response& response, Dumps::Job& job,
+                                                           WayToStore* way,
+                                                           std::optional<transport::Milliseconds> longest,
+                                                           AuditEntry& entry) {
+  const transport::WhenGone stop(response.stream(), [&job] {
+    job.stop(Error{"take a dump for", "a caller", "it is gone", {}, Cause(ECANCELED)});
+  });
+  const Result<void> prepared = co_await job.prepare();
+  if (!prepared) co_return tl::unexpected(refusal_of(prepared.error()));
+  const auto straight = co_await goes_straight(job, way, longest);
+  if (!straight) co_return tl::unexpected(straight.error());
+  Result<void> written;
+  if (*straight) {
+    entry.arguments = straight_arguments_of(job.request(), way->store());
+    written = co_await write_straight(response, job, *way, *longest);
+    entry.to_tool = job.progress().sent;
+  } else {
+    written = co_await job.write();
+  }
+  if (!written) co_return tl::unexpected(refusal_of(written.error()));
+  co_return *straight;
 }
 
 namespace {

@@ -39,7 +39,18 @@ ArtifactFile::~ArtifactFile() {
   }
 }
 
+Result<void> ArtifactFile::go_straight_to(const std::string& store, std::uint32_t stops_for) {
+  artifact_.only_in = store;
+  artifact_.stops_for = stops_for;
+  return directory_->describe(artifact_);
+}
+
 Result<void> ArtifactFile::append(std::span<const std::byte> bytes, std::size_t& removed) {
+  if (!artifact_.only_in.empty()) {
+    digest_.add(bytes);
+    artifact_.size += bytes.size();
+    return {};
+  }
   // Compression may add some bytes, but not as many as are left of a step.
   if (file_->size() + bytes.size() > room_) {
     const std::uint64_t most = directory_->limits().bytes;
@@ -63,6 +74,7 @@ Result<void> ArtifactFile::append(std::span<const std::byte> bytes, std::size_t&
 }
 
 void ArtifactFile::refresh() {
+  if (ended_) return;
   // What fails here fails again later.
   if (!std::exchange(is_flushed_, true)) std::ignore = compressed_.flush();
   ::utimensat(AT_FDCWD, file_->path().c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
@@ -79,11 +91,14 @@ Result<void> ArtifactFile::end(std::string why) {
   ended_ = true;
   struct stat found {};
   const bool is_gone = ::lstat(file_->path().c_str(), &found) != 0;
-  Result<void> kept = compressed_.end();
-  if (kept) kept = file_->keep();
-  artifact_.bytes = file_->size();
+  Result<void> kept;
+  if (artifact_.only_in.empty()) {
+    kept = compressed_.end();
+    if (kept) kept = file_->keep();
+    artifact_.bytes = file_->size();
+  }
   if (kept) {
-    artifact_.sha256 = digest_.end();
+    if (artifact_.sha256.empty()) end_digest();
   } else {
     // The disk is full, or fails. What is there can be read as far as it goes.
     file_->leave();
@@ -94,6 +109,8 @@ Result<void> ArtifactFile::end(std::string why) {
   artifact_.why = std::move(why);
   Result<void> described = fail("keep", artifact_.id, "its file was removed");
   if (!is_gone) described = directory_->describe(artifact_);
+  // It has shown that this is under way.
+  if (!artifact_.only_in.empty()) file_.reset();
   directory_->note_taking(artifact_.id, false);
   return kept ? described : kept;
 }

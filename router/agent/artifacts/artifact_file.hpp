@@ -30,9 +30,13 @@ class ArtifactFile {
   /// What was not ended is kept as cut, if there is any.
   ~ArtifactFile();
 
+  /// From now on nothing is kept but a description: the content goes to this store. Errors: the system's.
+  [[nodiscard]] Result<void> go_straight_to(const std::string& store, std::uint32_t stops_for);
   /// Appends to the content, and makes room in the directory as it grows, up to half of that. `removed`
   /// counts what goes for it. Errors: there is no room, or the system's.
   [[nodiscard]] Result<void> append(std::span<const std::byte> bytes, std::size_t& removed);
+  /// Sets the SHA-256 of all that was appended. Nothing may be appended after it.
+  void end_digest() { artifact_.sha256 = digest_.end(); }
   /// Writes all that was appended, so that it is there if the agent is killed, and shows that it is still
   /// being taken. Call this every second.
   void refresh();

@@ -213,10 +213,16 @@ void Artifacts::note_taking(const std::string& id, bool taking) const {
   }
 }
 
+bool ArtifactStore::takes(std::string_view kind) const {
+  return kinds.empty() || std::ranges::find(kinds, kind) != kinds.end();
+}
+
 bool ArtifactStore::waits_for(const Artifact& artifact) const {
-  return artifact.state != Artifact::State::under_way &&
-         (kinds.empty() || std::ranges::find(kinds, artifact.kind) != kinds.end()) &&
-         std::ranges::find(artifact.sent_to, name) == artifact.sent_to.end();
+  if (artifact.state == Artifact::State::under_way || !takes(artifact.kind)) return false;
+  // Of what has gone straight to a store there is only a description here, if the store has it.
+  const bool is_there =
+      artifact.only_in.empty() || (artifact.only_in == name && artifact.state == Artifact::State::whole);
+  return is_there && std::ranges::find(artifact.sent_to, name) == artifact.sent_to.end();
 }
 
 bool Artifacts::is_unsent(const Artifact& artifact) const {
@@ -290,8 +296,25 @@ Result<void> Artifacts::make_room(std::uint64_t bytes, std::size_t& removed) con
   return make_room(bytes, Kept::Rank::ordinary, removed);
 }
 
+Result<void> Artifacts::check_room(std::uint64_t bytes) const {
+  if (bytes > limits_.bytes / 2)
+    return fail("keep it in", directory_, "it is larger than half of what the directory may hold",
+                "raise artifacts.size");
+  RETURN_IF_ERROR(count_going(contents(), bytes, Kept::Rank::ordinary));
+  return {};
+}
+
 Result<void> Artifacts::make_room(std::uint64_t bytes, Kept::Rank last, std::size_t& removed) const {
   const std::vector<Kept> all = contents();
+  ASSIGN_OR_RETURN(const auto going, count_going(all, bytes, last));
+  for (const Kept& each : std::span(all).first(going)) {
+    if (remove_files(each.id)) ++removed;
+  }
+  return {};
+}
+
+Result<std::size_t> Artifacts::count_going(const std::vector<Kept>& all, std::uint64_t bytes,
+                                           Kept::Rank last) const {
   struct statvfs disk {};
   if (::statvfs(directory_.c_str(), &disk) != 0) return fail_errno("write to", directory_, errno);
   std::uint64_t free = std::uint64_t{disk.f_bavail} * disk.f_frsize;
@@ -316,19 +339,16 @@ Result<void> Artifacts::make_room(std::uint64_t bytes, Kept::Rank last, std::siz
                                           unsent, all.size()),
                 "make room on the disk, or raise artifacts.size");
   }
-  for (const Kept& each : std::span(all).first(going)) {
-    if (remove_files(each.id)) ++removed;
-  }
-  return {};
+  return going;
 }
 
-/// Returns whether there was anything but a description.
+/// Returns whether there was anything.
 bool Artifacts::remove_files(const std::string& id) const {
   bool any = false;
   // A description without contents is worse than the reverse.
   for (const std::string_view ending : kEndings) {
     const bool removed = ::unlink(path_of(id, ending).c_str()) == 0;
-    any = any || (removed && ending != kAbout && ending != kNextAbout);
+    any = any || (removed && ending != kNextAbout);
   }
   return any;
 }

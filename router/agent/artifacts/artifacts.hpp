@@ -33,6 +33,8 @@ struct ArtifactStore {
   std::string name;
   std::vector<std::string> kinds{};  ///< Empty: all.
 
+  /// Whether it gets artifacts of this kind.
+  [[nodiscard]] bool takes(std::string_view kind) const;
   /// Whether the artifact is to be sent there, and has not been sent yet.
   [[nodiscard]] bool waits_for(const Artifact& artifact) const;
 };
@@ -96,6 +98,8 @@ class Artifacts {
   [[nodiscard]] const ArtifactLimits& limits() const { return limits_; }
   /// Makes room for so many bytes more, as for keep(), but keeps the newest crash. Errors: there is none.
   [[nodiscard]] Result<void> make_room(std::uint64_t bytes, std::size_t& removed) const;
+  /// Whether one of so many bytes could be kept. Errors: why not.
+  [[nodiscard]] Result<void> check_room(std::uint64_t bytes) const;
   /// Removes those that are older than the limit, but keeps the newest crash. Returns how many.
   [[nodiscard]] std::size_t remove_old() const;
 
@@ -116,6 +120,9 @@ class Artifacts {
   [[nodiscard]] Result<std::unique_ptr<OutputFile>> create(Artifact& artifact, std::size_t& removed) const;
   [[nodiscard]] std::vector<Kept> contents() const;
   [[nodiscard]] Result<void> make_room(std::uint64_t bytes, Kept::Rank last, std::size_t& removed) const;
+  /// How many of `all` have to go, from the first on.
+  [[nodiscard]] Result<std::size_t> count_going(const std::vector<Kept>& all, std::uint64_t bytes,
+                                                Kept::Rank last) const;
   [[nodiscard]] Result<void> write(Artifact& crash, const std::vector<CrashPart>& parts,
                                    std::uint64_t room) const;
   [[nodiscard]] Result<void> check() const;

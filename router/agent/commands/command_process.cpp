@@ -1,12 +1,17 @@
 #include "router/agent/commands/command_process.hpp"
 
 #include <array>
+#include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <optional>
+#include <thread>
+#include <tuple>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/text.hpp"
@@ -19,6 +24,12 @@ using transport::IoStatus;
 using transport::Task;
 
 constexpr std::size_t kMaxLastWords = 400;
+/// The request to hold a pipe.
+constexpr std::string_view kHold = "hold";
+/// How often to look whether somebody writes whose reader was killed: at first, and after some minutes.
+constexpr std::chrono::milliseconds kLookForWriter{20};
+constexpr std::chrono::milliseconds kLookLater{1'000};
+constexpr int kLooksAtFirst = 15'000;
 /// A result is shorter than this.
 constexpr std::size_t kMaxResult = std::size_t{64} << 10;
 
@@ -77,8 +88,41 @@ Result<CommandResult> decoded_result(std::string_view text) {
                        std::string(text.substr(0, head.output)), last_line(text.substr(head.output))};
 }
 
+/// Tells the other process that it may go on.
+void say(int to) {
+  constexpr char kSaid = 1;
+  std::ignore = ::send(to, &kSaid, sizeof kSaid, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/// Whether the agent has said that the pipe need not be held any more. Waits for that, or its end.
+bool is_released(const UniqueFd& agent) {
+  std::byte said{};
+  ssize_t got = 0;
+  do {
+    got = ::recv(agent.get(), &said, 1, 0);
+  } while (got < 0 && errno == EINTR);
+  return got > 0;
+}
+
+void hold_pipe(const UniqueFd& pipe, const UniqueFd& agent) {
+  say(agent.get());
+  if (is_released(agent)) return;
+  // Nobody opens a pipe that has no name any more.
+  struct stat status {};
+  for (int looks = 0; ::fstat(pipe.get(), &status) == 0 && status.st_nlink > 0; ++looks) {
+    std::byte ignored{};
+    if (::read(pipe.get(), &ignored, 1) > 0) return;
+    std::this_thread::sleep_for(looks < kLooksAtFirst ? kLookForWriter : kLookLater);
+  }
+}
+
 void run_requested(const std::vector<OperatorCommand>& commands, std::string_view bytes,
                    std::vector<UniqueFd> descriptors) {
+  if (bytes == kHold && descriptors.size() == 2) {
+    // This process is killed with the agent.
+    if (::_Fork() == 0) hold_pipe(descriptors.front(), descriptors.back());
+    return;
+  }
   const auto request = decoded_command(bytes);
   if (!request || request->command >= commands.size() || descriptors.size() != 1) return;
   // This process is killed with the agent, and its end would be the end of the command's input. So another
@@ -123,6 +167,25 @@ Result<CommandProcess> CommandProcess::start(std::vector<OperatorCommand> comman
   };
   ASSIGN_OR_RETURN(auto process, HelperProcess::start({kCommandsName, std::move(confine), std::move(run)}));
   return CommandProcess(std::move(process));
+}
+
+HeldPipe::~HeldPipe() {
+  if (holder_) say(holder_->fd());
+}
+
+Task<Result<HeldPipe>> CommandProcess::hold(transport::Loop& loop, UniqueFd reading) const {
+  CO_ASSIGN_OR_RETURN(auto sockets, make_socket_pair(SOCK_STREAM));
+  if (::fcntl(sockets.ours.get(), F_SETFL, O_NONBLOCK) != 0)
+    co_return fail_errno("make", "a pair of sockets", errno);
+  CO_ASSIGN_OR_RETURN(auto lifeline, process_.begin(kHold, {reading.get(), sockets.theirs.get()}));
+  sockets.theirs.reset();
+  auto holder =
+      std::make_unique<transport::FdStream>(loop, std::move(sockets.ours), "what holds the dump's pipe");
+  std::byte said{};
+  const transport::Io got = co_await holder->read({&said, 1});
+  if (got.status != IoStatus::ok)
+    co_return fail("hold", "the dump's pipe", "the process that runs commands was ended");
+  co_return HeldPipe(std::move(holder), std::move(lifeline));
 }
 
 Result<std::unique_ptr<RunningCommand>> CommandProcess::begin(transport::Loop& loop, std::size_t command,

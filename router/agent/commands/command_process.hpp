@@ -50,6 +50,20 @@ class RunningCommand {
   transport::FdStream result_;
 };
 
+/// A pipe that another process holds open, too. Destroying this ends that.
+class HeldPipe {
+ public:
+  HeldPipe(std::unique_ptr<transport::FdStream> holder, Lifeline lifeline)
+      : lifeline_(std::move(lifeline)), holder_(std::move(holder)) {}
+  HeldPipe(HeldPipe&&) = default;
+  HeldPipe& operator=(HeldPipe&&) = delete;
+  ~HeldPipe();
+
+ private:
+  Lifeline lifeline_;
+  std::unique_ptr<transport::FdStream> holder_;
+};
+
 /// The helper process. It is forked before the agent has given anything up or read a key. It runs only the
 /// commands that it was started with.
 class CommandProcess {
@@ -63,6 +77,11 @@ class CommandProcess {
   /// Begins a command. Errors: there is no such command, or the helper has ended.
   [[nodiscard]] Result<std::unique_ptr<RunningCommand>> begin(transport::Loop& loop, std::size_t command,
                                                               const CommandVariables& variables) const;
+
+  /// Has another process hold the reading end of a named pipe. If this process is killed before a writer has
+  /// opened the pipe, that one would wait for a reader for ever: the other process lets it open the pipe and
+  /// write something, and ends then, so that writing fails (pipe(7), EPIPE). Errors: the helper has ended.
+  [[nodiscard]] transport::Task<Result<HeldPipe>> hold(transport::Loop& loop, UniqueFd reading) const;
 
  private:
   explicit CommandProcess(HelperProcess process) : process_(std::move(process)) {}

@@ -1,9 +1,12 @@
 // Answers to callers: over HTTP/2, on raw connections, and refusals on both.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 
+#include "base/unique_fd.hpp"
 #include "router/agent/gate/admission.hpp"
 #include "router/wire/http_status.hpp"
 #include "transport/http2/session.hpp"
@@ -13,6 +16,28 @@ namespace farport::router {
 
 /// A content type.
 inline constexpr const char* kJson = "application/json";
+
+/// The way of an answer that is kept, and for which there is no room, straight to one of the agent's stores.
+class WayToStore {
+ public:
+  WayToStore() = default;
+  WayToStore(const WayToStore&) = delete;
+  WayToStore& operator=(const WayToStore&) = delete;
+  virtual ~WayToStore() = default;
+
+  /// The name of the store.
+  [[nodiscard]] virtual const std::string& store() const = 0;
+  /// Bytes that it takes in a second, about.
+  [[nodiscard]] virtual std::uint64_t rate() const = 0;
+  /// Whether there is room here for so many bytes.
+  virtual transport::Task<bool> has_room_here(std::uint64_t bytes) = 0;
+  /// Has another process hold the reading end of a pipe, in case that this one is killed
+  /// (CommandProcess::hold()). Errors: it can't.
+  virtual transport::Task<Result<std::shared_ptr<void>>> hold(UniqueFd reading) = 0;
+  /// From now on everything that is written goes to the store, which is expected to take so long. Errors: the
+  /// system's.
+  virtual transport::Task<Result<void>> take(std::chrono::seconds expected) = 0;
+};
 
 /// The answer to a request of the API: its head, then its body, whatever carries them.
 class Response {
@@ -31,6 +56,9 @@ class Response {
 
   /// Takes a refusal that is not to be sent. Returns false if it is.
   virtual bool take_refusal(Refusal& /*refusal*/) { return false; }
+
+  /// The way straight to a store, or null if there is none.
+  virtual WayToStore* way_to_store() { return nullptr; }
 
   /// Sets how many bytes are kept for this answer until it has ended, for the caller's account.
   virtual void count_kept(std::size_t /*bytes*/) {}

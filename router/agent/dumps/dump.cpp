@@ -89,6 +89,9 @@ using transport::IoStatus;
 using transport::Task;
 
 constexpr transport::Milliseconds kProgressLook{200};
+constexpr std::size_t kReadSize = 256 * 1024;
+/// How long the last of a dump may stand still once its writer has ended.
+constexpr transport::Milliseconds kDrainLimit{60'000};
 /// How often, and how many times, to look at a runtime whose writer has been killed.
 constexpr transport::Milliseconds kLookAtEnd{10};
 constexpr int kLooksAtEnd = 10;
@@ -186,7 +189,11 @@ Task<void> Dumps::end(pid_t process, std::string path, bool wake) {
 }
 
 Dumps::Job::Job(Dumps& dumps, Runtime runtime, DumpRequest request)
-    : dumps_(dumps), runtime_(std::move(runtime)), request_(request), look_(dumps.loop_) {
+    : dumps_(dumps),
+      runtime_(std::move(runtime)),
+      request_(request),
+      look_(dumps.loop_),
+      passed_(dumps.loop_) {
   dumps_.jobs_.emplace(runtime_.id, this);
 }
 
@@ -213,7 +220,7 @@ Task<Result<void>> Dumps::Job::prepare() {
   process_ = process.pid;
   wakes_ = !is_stopped(process_);
   progress_.estimate = estimate_dump(process_, request_.type);
-  co_return check_space(progress_.estimate.value_or(0));
+  co_return Result<void>();
 }
 
 Result<void> Dumps::Job::check_space(std::uint64_t more) const {
@@ -221,14 +228,83 @@ Result<void> Dumps::Job::check_space(std::uint64_t more) const {
 }
 
 Task<Result<void>> Dumps::Job::write() {
-  CO_RETURN_IF_ERROR(co_await prepare());
+  CO_RETURN_IF_ERROR(check_room());
+  CO_RETURN_IF_ERROR(co_await ask_and_watch());
+  progress_.written = directory_->written();
+  co_return Result<void>();
+}
+
+Task<Result<void>> Dumps::Job::write_to(transport::Stream& to, DumpPipe pipe,
+                                        transport::Milliseconds longest) {
+  straight_ = true;
+  transport::FdStream from(dumps_.loop_, std::move(pipe.reading), "the dump's pipe");
+  transport::TaskSet passing(dumps_.loop_);
+  passing.spawn(pass_on(from, to));
+  {
+    transport::TaskSet limiting(dumps_.loop_);
+    limiting.spawn(stop_after(longest));
+    CO_RETURN_IF_ERROR(co_await ask_and_watch());
+  }
+  // Its writer has ended, so the pipe does, unless somebody else has opened it.
+  pipe.held.reset();
+  CO_RETURN_IF_ERROR(co_await drained());
+  const IoStatus finished = co_await to.finish();
+  if (finished != IoStatus::ok) co_return tl::unexpected(to.error());
+  co_return Result<void>();
+}
+
+/// Waits until all that is in the pipe has passed. The application runs on meanwhile.
+Task<Result<void>> Dumps::Job::drained() {
+  while (!all_passed_ && !stopped_) {
+    const std::uint64_t before = progress_.sent;
+    const bool changed = co_await with_deadline(dumps_.loop_, passed_.wait(), kDrainLimit);
+    // What does not move is not the runtime's any more, or the store does not take it.
+    if (!changed && before == progress_.sent)
+      stop(Error{"take a dump of", runtime_.name, "its pipe does not end"});
+  }
+  if (stopped_) co_return tl::unexpected(*stopped_);
+  if (core_.is_whole()) co_return Result<void>();
+  Error cut{"take a dump of", runtime_.name,
+            fmt::format("its writer has ended early: {} were written", mebibytes(core_.taken()))};
+  if (core_.taken() == 0 && writes_full_dumps_only()) cut.hint = kOnlyFull;
+  co_return tl::unexpected(std::move(cut));
+}
+
+/// Passes on what comes through the pipe, until that ends.
+Task<void> Dumps::Job::pass_on(transport::Stream& from, transport::Stream& to) {
+  std::vector<std::byte> buffer(kReadSize);
+  for (;;) {
+    const transport::Io got = co_await from.read(buffer);
+    if (got.status == IoStatus::end) break;
+    if (got.status != IoStatus::ok) co_return stop(from.error());
+    progress_.written += got.bytes;
+    const auto bytes = std::span<const std::byte>(buffer).first(got.bytes);
+    const Result<void> allowed = router::check_limit(dumps_.settings_, runtime_.name, progress_.written);
+    if (!allowed) co_return stop(allowed.error());
+    core_.take(bytes);
+    const IoStatus written = co_await to.write(bytes);
+    if (written != IoStatus::ok) co_return stop(to.error());
+    progress_.sent = progress_.written;
+  }
+  all_passed_ = true;
+  passed_.changed();
+}
+
+Task<void> Dumps::Job::stop_after(transport::Milliseconds longest) {
+  co_await transport::sleep(dumps_.loop_, longest);
+  stop(Error{"take a dump of", runtime_.name,
+             fmt::format("it was stopped for {} s, as long as was allowed, and {} were written",
+                         std::chrono::duration<double>(longest).count(), mebibytes(progress_.written)),
+             "allow more with --longest-stop, or take a smaller --type"});
+}
+
+Task<Result<void>> Dumps::Job::ask_and_watch() {
   Task<void> watching = watch();
   watching.start();
   const Answer answer = co_await ask();
   if (stopped_ && wakes_) co_await let_go();
   if (stopped_) co_return tl::unexpected(*stopped_);
   if (!answer) co_return tl::unexpected(answer.error());
-  progress_.written = directory_->written();
   if (ipc::is_ok(*answer)) co_return Result<void>{};
   CO_ASSIGN_OR_RETURN(const auto refused, ipc::decode_error(*answer));
   co_return tl::unexpected(refused_by_runtime(refused));
@@ -298,8 +374,8 @@ Task<Dumps::Job::Answer> Dumps::Job::ask_with(ipc::Command command) {
 Task<void> Dumps::Job::watch() {
   for (;;) {
     co_await with_deadline(dumps_.loop_, look_.wait(), kProgressLook);
-    progress_.written = directory_->written();
-    const Result<void> enough = check_space(0);
+    if (!straight_) progress_.written = directory_->written();
+    const Result<void> enough = straight_ ? Result<void>() : check_space(0);
     if (!enough) stop(enough.error());
     // Try at each look, since the writer may not have been there at the first one.
     if (stopped_) co_await end_writing();
@@ -319,6 +395,7 @@ void Dumps::Job::stop(Error why) {
   if (stopped_) return;
   stopped_ = std::move(why);
   look_.set();
+  passed_.changed();
 }
 
 Task<void> Dumps::Job::end_writing() {
@@ -366,7 +443,6 @@ using transport::Offload;
 /// Negative levels are the fast ones: memory that is mostly zeros and repeats shrinks about as well with
 /// them.
 constexpr int kLevel = -3;
-constexpr std::size_t kReadSize = 256 * 1024;
 constexpr std::size_t kPieceSize = 256 * 1024;
 /// The most bytes read for one piece, since data that compresses to nothing never fills it.
 constexpr std::uint64_t kMaxReadPerPiece = 8 * 1024 * 1024;

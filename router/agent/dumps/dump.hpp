@@ -13,6 +13,7 @@
 #include "base/log.hpp"
 #include "ipc/message.hpp"
 #include "ipc/payload.hpp"
+#include "router/agent/dumps/core_size.hpp"
 #include "router/agent/dumps/dump_directory.hpp"
 #include "router/agent/runtimes/registry.hpp"
 #include "router/agent/runtimes/user_shares.hpp"
@@ -88,9 +89,24 @@ class Dumps::Job {
   Job& operator=(const Job&) = delete;
   ~Job();
 
-  /// Has the runtime write the dump, and waits for it. On an error nothing of the dump is left. Errors: what
-  /// the runtime says (`cause` is its HRESULT), too little space, a limit, or stop().
+  /// Makes a place for the dump, and estimates its size. Errors: there is no such place, or stop().
+  transport::Task<Result<void>> prepare();
+  /// After that: whether there is room for it. Errors: too little space, or a limit.
+  [[nodiscard]] Result<void> check_room() const { return check_space(progress_.estimate.value_or(0)); }
+  /// The same for the limit alone.
+  [[nodiscard]] Result<void> check_limit() const {
+    return router::check_limit(dumps_.settings_, runtime_.name, progress_.estimate.value_or(0));
+  }
+  /// After prepare(): has the runtime write the dump, and waits for it. On an error nothing of the dump is
+  /// left. Errors: what the runtime says (`cause` is its HRESULT), too little space, a limit, or stop().
   transport::Task<Result<void>> write();
+  /// The same into a stream, which the runtime waits for as it writes. It stands still for no longer than
+  /// `longest`. The stream is finished if it has all. Errors: as for write(), those of the stream, or what
+  /// came is not all of a core file.
+  transport::Task<Result<void>> write_to(transport::Stream& to, DumpPipe pipe,
+                                         transport::Milliseconds longest);
+  /// After prepare(), for write_to(). Errors: as for DumpDirectory::make_pipe().
+  [[nodiscard]] Result<DumpPipe> make_pipe() { return directory_->make_pipe(); }
   /// Ends write() as soon as possible: when the runtime has answered after its writer was killed. If the
   /// writer can't be killed, write() ends at once, and the writer may go on writing what nobody will read.
   void stop(Error why);
@@ -101,10 +117,15 @@ class Dumps::Job {
   [[nodiscard]] Result<KeptDump> keep();
 
   [[nodiscard]] DumpProgress& progress() { return progress_; }
+  [[nodiscard]] const Runtime& runtime() const { return runtime_; }
+  [[nodiscard]] const DumpRequest& request() const { return request_; }
 
  private:
   using Answer = Result<ipc::Message>;
-  transport::Task<Result<void>> prepare();
+  transport::Task<Result<void>> ask_and_watch();
+  transport::Task<void> pass_on(transport::Stream& from, transport::Stream& to);
+  transport::Task<void> stop_after(transport::Milliseconds longest);
+  transport::Task<Result<void>> drained();
   [[nodiscard]] Result<void> check_space(std::uint64_t more) const;
   /// Whether the runtime can't write this type of dump yet, because it is suspended.
   [[nodiscard]] bool writes_full_dumps_only() const;
@@ -125,9 +146,13 @@ class Dumps::Job {
   std::unique_ptr<DumpDirectory> directory_;
   transport::FdStream* asked_ = nullptr;  ///< On which the runtime's answer is awaited; may be null.
   std::optional<Error> stopped_;
+  bool straight_ = false;  ///< The dump goes through a pipe.
   bool writer_killed_ = false;
   int looks_at_end_ = 0;  ///< Looks since the dump was stopped.
   transport::Event look_;
+  transport::Condition passed_;  ///< Changes when the pipe has ended, or stop() was called.
+  bool all_passed_ = false;
+  CoreSize core_;  ///< Of what has passed.
 };
 
 /// Sends the whole dump to `to`, as zstd if `compress`, and ends that direction. The thread pool reads and

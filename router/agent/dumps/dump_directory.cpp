@@ -47,10 +47,20 @@ bool is_private(const struct stat& status) {
   return (status.st_mode & 07777 & ~S_ISGID) == S_IRWXU;
 }
 
+/// If it is a pipe, lets whoever waits for a reader open it. Writing fails once the result is closed. Close
+/// that when the pipe has no name any more, so that nobody can begin to wait.
+UniqueFd release_writer(int directory, const std::string& pipe) {
+  struct stat status {};
+  if (::fstatat(directory, pipe.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISFIFO(status.st_mode))
+    return {};
+  return UniqueFd(::openat(directory, pipe.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+}
+
 /// Removes a private directory and the files that runtimes write in it. If it holds anything else, that and
 /// the directory stay.
 void remove_private(int parent, int directory, const std::string& name) {
   for (const std::string& entry : entries_of(directory, kDump, kMaxFiles)) {
+    const UniqueFd released = release_writer(directory, entry);
     if (::unlinkat(directory, entry.c_str(), 0) != 0) ::unlinkat(directory, entry.c_str(), AT_REMOVEDIR);
   }
   ::unlinkat(parent, name.c_str(), AT_REMOVEDIR);
@@ -178,6 +188,29 @@ std::uint64_t DumpDirectory::written() const {
   return static_cast<std::uint64_t>(status.st_size);
 }
 
+Result<DumpPipe> DumpDirectory::make_pipe() {
+  constexpr const char* kMake = "make a pipe for the dump in";
+  const std::string path = shared_.here + "/" + name_;
+  if (::mkfifoat(fd_.get(), kDump, S_IRUSR | S_IWUSR) != 0) return fail_errno(kMake, path, errno);
+  constexpr int kOpen = O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC;
+  DumpPipe pipe;
+  pipe.reading = UniqueFd(::openat(fd_.get(), kDump, O_RDONLY | kOpen));
+  pipe.for_another = UniqueFd(::openat(fd_.get(), kDump, O_RDONLY | kOpen));
+  if (!pipe.reading || !pipe.for_another) return fail_errno(kMake, path, errno);
+  pipe.held = UniqueFd(::openat(fd_.get(), kDump, O_WRONLY | kOpen));
+  if (!pipe.held) return fail_errno(kMake, path, errno);
+  // The directory belongs to the runtime's user, who may have put something else there.
+  struct stat reading {};
+  struct stat held {};
+  const bool ours = ::fstat(pipe.reading.get(), &reading) == 0 && ::fstat(pipe.held.get(), &held) == 0 &&
+                    S_ISFIFO(reading.st_mode) && reading.st_uid == ::geteuid() && reading.st_nlink == 1 &&
+                    reading.st_dev == held.st_dev && reading.st_ino == held.st_ino;
+  if (!ours) return fail(kMake, path, "another process interferes with it");
+  if (owner_ != ::geteuid() && ::fchown(pipe.reading.get(), owner_, static_cast<gid_t>(-1)) != 0)
+    return fail_errno("give the dump's pipe to user " + std::to_string(owner_), path, errno);
+  return pipe;
+}
+
 void DumpDirectory::cut() {
   const UniqueFd file(::openat(fd_.get(), kDump, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status {};
@@ -240,12 +273,14 @@ Result<void> check_space(const DumpDirectory& directory, const DumpSettings& set
                     " are to stay free",
                 "set [dump] directory to a larger file system");
   }
-  if (std::max(size.more, size.written) > settings.max_bytes) {
-    return fail("take a dump of", runtime,
-                "it would be larger than the limit of " + mebibytes(settings.max_bytes),
-                "take a smaller --type, or raise [dump] max_size");
-  }
-  return {};
+  return check_limit(settings, runtime, std::max(size.more, size.written));
+}
+
+Result<void> check_limit(const DumpSettings& settings, const std::string& runtime, std::uint64_t bytes) {
+  if (bytes <= settings.max_bytes) return {};
+  return fail("take a dump of", runtime,
+              "it would be larger than the limit of " + mebibytes(settings.max_bytes),
+              "take a smaller --type, or raise [dump] max_size");
 }
 
 std::string ensure_sticky_bit(const SharedDirectory& shared) {

@@ -44,6 +44,13 @@ struct OpenDump {
   std::uint64_t size = 0;
 };
 
+/// A pipe through which a dump comes while it is being written.
+struct DumpPipe {
+  UniqueFd reading;      ///< Non-blocking, like the others.
+  UniqueFd for_another;  ///< The same, opened once more for another process.
+  UniqueFd held;         ///< For writing: as long as it is open, the dump does not seem to end.
+};
+
 /// The private directory of one dump. Its destructor removes it with the dump.
 class DumpDirectory {
  public:
@@ -65,6 +72,9 @@ class DumpDirectory {
   void cut();
   /// The free bytes of the file system, for a user without privileges.
   [[nodiscard]] std::uint64_t free_bytes() const;
+  /// Has the runtime write its dump into a pipe: it stops whenever that is full, and its writer fails once
+  /// `reading` is closed. Errors: the system's, or another process interferes.
+  [[nodiscard]] Result<DumpPipe> make_pipe();
   /// Opens the dump and removes its name. Errors: there is no dump, or it is not a plain file with one name
   /// that belongs to the runtime's user.
   [[nodiscard]] Result<OpenDump> open_dump();
@@ -85,6 +95,10 @@ struct DumpSize {
   std::uint64_t more = 0;     ///< What it may still need.
   std::uint64_t written = 0;  ///< What it has so far.
 };
+
+/// Checks that the settings allow a dump of `runtime` of so many bytes. Errors say what to do.
+[[nodiscard]] Result<void> check_limit(const DumpSettings& settings, const std::string& runtime,
+                                       std::uint64_t bytes);
 
 /// Checks that the directory has room for a dump of `runtime`, and that the settings allow one of this size.
 /// Errors say how much is free, and what to do.

@@ -25,8 +25,6 @@ constexpr Milliseconds kFirstPause{5'000};
 constexpr Milliseconds kLongestPause{10 * 60'000};
 /// Some file systems don't tell what others change.
 constexpr Milliseconds kLookAnyway{60'000};
-/// How long a command may take to end, once it takes no more.
-constexpr Milliseconds kUntilEnd{5'000};
 /// Several changes of the directory come at once.
 constexpr Milliseconds kUntilSettled{200};
 /// After so many tries a store gets a crash as it can be made.
@@ -72,23 +70,10 @@ tl::unexpected<Error> not_sent_to(const std::string& store, std::string why) {
 
 }  // namespace
 
-CommandVariables variables_of(const Artifact& artifact, const std::string& file) {
-  return {{"file", file},
-          {"id", artifact.id},
-          {"kind", artifact.kind},
-          {"time", artifact.time},
-          {"host", artifact.runtime.host},
-          {"pod", artifact.runtime.container.pod},
-          {"container", artifact.runtime.container.name},
-          {"runtime", artifact.runtime.name},
-          {"size", std::to_string(artifact.size)},
-          {"sha256", artifact.sha256}};
-}
-
-StoreSender::StoreSender(transport::Loop& loop, Log log, StoreSettings settings, Parts parts)
+StoreSender::StoreSender(transport::Loop& loop, Log log, std::shared_ptr<Store> store, Parts parts)
     : loop_(loop),
       log_(std::move(log)),
-      settings_(std::move(settings)),
+      store_(std::move(store)),
       parts_(std::move(parts)),
       policy_(auth::Policy::make(rules_for(name())).value()),
       caller_(caller_for(name(), policy_)),
@@ -129,7 +114,7 @@ Task<UniqueFd> StoreSender::take_turn() {
 }
 
 Task<std::vector<Artifact>> StoreSender::look() {
-  std::function<std::vector<Artifact>()> read = [artifacts = parts_.artifacts, store = settings_.store] {
+  std::function<std::vector<Artifact>()> read = [artifacts = parts_.artifacts, store = store_->about()] {
     return artifacts->waiting_for(store);
   };
   std::vector<Artifact> waiting = co_await transport::offloaded(loop_, std::move(read));
@@ -213,9 +198,14 @@ Task<Result<void>> StoreSender::send(Artifact artifact) {
   AuditEntry entry = entry_about(artifact, "send", caller_);
   const AuditOnExit audited(parts_.audit, entry, AuditOnExit::Clock::now());
   Result<void> sent;
-  if (!stored_.contains(artifact.id)) {
-    sent = co_await send_content(artifact, entry);
-    if (sent) sent = co_await send_description(artifact);
+  // Whoever reads the store decides by the roles there, but the audit says by which rule it went.
+  const auto refused = note_decision(entry, authorize_artifact(caller_, artifact));
+  if (refused) {
+    sent = not_sent_to(name(), refused->why);
+  } else if (!stored_.contains(artifact.id)) {
+    // What has gone straight there is there already.
+    if (artifact.only_in.empty()) sent = co_await send_content(artifact, entry);
+    if (sent) sent = co_await store_->put(artifact, artifact.id + ".json", to_json(artifact) + "\n");
   }
   if (sent) {
     // If the disk takes no note of it now, that is tried again, and not the sending.
@@ -231,95 +221,32 @@ Task<Result<void>> StoreSender::send(Artifact artifact) {
 }
 
 Task<Result<void>> StoreSender::send_content(Artifact& artifact, AuditEntry& entry) {
-  // Whoever reads the store decides by the roles there, but the audit says by which rule it went.
-  const auto refused = note_decision(entry, authorize_artifact(caller_, artifact));
-  if (refused) co_return not_sent_to(name(), refused->why);
-  const CommandVariables variables = variables_of(artifact, artifact.file_name());
-  CO_ASSIGN_OR_RETURN(const auto command, parts_.commands->begin(loop_, settings_.command, variables));
-  CommandResponse response(command->input());
-  transport::TaskSet watching(loop_);
-  watching.spawn(watch(*command, entry.to_tool));
+  CO_ASSIGN_OR_RETURN(const auto upload, store_->begin(artifact, entry.to_tool));
+  upload->watch();
+  const Clock::time_point begun = Clock::now();
+  auto passed = co_await pass(*upload, artifact, entry);
+  if (passed) counts_.bytes += entry.to_tool;
+  // A crash is made while it is sent.
+  if (passed && artifact.kind != kCrash) store_->note_taken(entry.to_tool, Clock::now() - begun);
+  co_return passed;
+}
+
+Task<Result<void>> StoreSender::pass(StoreUpload& upload, Artifact& artifact, AuditEntry& entry) {
+  CommandResponse response(upload.stream());
   const auto unsent = co_await parts_.requests.send(response, artifact, 0, entry, parts_.recent);
   if (unsent) co_return not_sent_to(name(), unsent->why);
   const Outcome outcome = entry.outcome;
-  watching.clear();
-  const bool is_whole = outcome.kind == Outcome::Kind::completed;
-  if (!is_whole) {
+  if (outcome.kind != Outcome::Kind::completed) {
     // If the command has ended, that says more.
-    const auto ended = co_await with_deadline(loop_, command->result(), kUntilEnd);
-    const std::string said = ended && *ended ? (*ended)->why_failed() : "";
-    co_return not_sent_to(name(), said.empty() ? outcome.why : said);
+    co_return tl::unexpected(co_await upload.why_broken(outcome.why));
   }
-  CO_ASSIGN_OR_RETURN(const auto ended, co_await end_of(*command, entry.to_tool));
-  const std::string why = ended.why_failed();
-  if (!why.empty()) co_return not_sent_to(name(), why);
+  // That of a crash is known only now.
+  artifact.size = entry.to_tool;
+  CO_RETURN_IF_ERROR(co_await upload.stored(artifact));
   const auto tries = failures_.find(artifact.id);
   if (!response.lost().empty() && (tries == failures_.end() || tries->second < kTriesForAll))
     co_return not_sent_to(name(), "no reader could join its " + response.lost());
-  // That of a crash is known only now.
-  artifact.size = entry.to_tool;
-  auto checked = co_await check(variables_of(artifact, artifact.file_name()), entry.to_tool);
-  if (checked) counts_.bytes += entry.to_tool;
-  co_return checked;
-}
-
-Task<Result<void>> StoreSender::send_description(const Artifact& artifact) {
-  const CommandVariables variables = variables_of(artifact, artifact.id + ".json");
-  const std::string text = to_json(artifact) + "\n";
-  CO_ASSIGN_OR_RETURN(const auto ended, co_await run_command(settings_.command, variables, text));
-  const std::string why = ended.why_failed();
-  if (!why.empty()) co_return not_sent_to(name(), why);
-  auto checked = co_await check(variables, text.size());
-  co_return checked;
-}
-
-/// Asks the store how much it has.
-Task<Result<void>> StoreSender::check(CommandVariables variables, std::uint64_t bytes) {
-  if (!settings_.check) co_return Result<void>();
-  CO_ASSIGN_OR_RETURN(auto ended, co_await run_command(*settings_.check, std::move(variables), ""));
-  // There is nothing to be read.
-  ended.read_all = true;
-  const std::string why = ended.why_failed();
-  if (!why.empty()) co_return not_sent_to(name(), "its check: " + why);
-  const std::string said =
-      ended.output.substr(std::min(ended.output.find_first_not_of(" \t"), ended.output.size()));
-  const auto there = number_in<std::uint64_t>(said.substr(0, said.find_first_not_of("0123456789")));
-  if (!there) co_return not_sent_to(name(), "the check of the store printed no number of bytes");
-  if (*there != bytes)
-    co_return not_sent_to(name(), fmt::format("it has {} bytes of {}, says its check", *there, bytes));
   co_return Result<void>();
-}
-
-/// Runs one of the commands to its end, with a short text as its input.
-Task<Result<CommandResult>> StoreSender::run_command(std::size_t number, CommandVariables variables,
-                                                     std::string input) {
-  CO_ASSIGN_OR_RETURN(const auto command, parts_.commands->begin(loop_, number, variables));
-  // It fits into the socket, so a command that takes nothing is seen by its end only.
-  if (!input.empty()) std::ignore = co_await command->input().write(std::as_bytes(std::span(input)));
-  std::ignore = co_await command->input().finish();
-  const std::uint64_t given = input.size();
-  auto ended = co_await end_of(*command, given);
-  co_return ended;
-}
-
-Task<Result<CommandResult>> StoreSender::end_of(RunningCommand& command, const std::uint64_t& given) {
-  transport::TaskSet watching(loop_);
-  watching.spawn(watch(command, given));
-  auto result = co_await command.result();
-  co_return result;
-}
-
-/// Gives a command up that takes nothing more, or does not end.
-Task<void> StoreSender::watch(RunningCommand& command, const std::uint64_t& given) {
-  for (;;) {
-    const std::uint64_t before = given;
-    co_await transport::sleep(loop_, settings_.timeout);
-    if (given != before) continue;
-    const double seconds = std::chrono::duration<double>(settings_.timeout).count();
-    command.give_up({"send it to", name(), fmt::format("the command took nothing for {} s", seconds),
-                     "raise egress.timeout if the store is that slow"});
-    co_return;
-  }
 }
 
 }  // namespace farport::router

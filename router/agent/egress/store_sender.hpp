@@ -9,7 +9,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "auth/policy.hpp"
@@ -17,24 +16,13 @@
 #include "router/agent/api/artifact_requests.hpp"
 #include "router/agent/api/recent_requests.hpp"
 #include "router/agent/artifacts/artifacts.hpp"
-#include "router/agent/commands/command_process.hpp"
 #include "router/agent/gate/audit.hpp"
+#include "router/agent/stores/store.hpp"
 #include "transport/directory_watch.hpp"
 #include "transport/event.hpp"
 #include "transport/loop.hpp"
 
 namespace farport::router {
-
-/// A store, and which of the helper's commands it has.
-struct StoreSettings {
-  ArtifactStore store;
-  std::size_t command = 0;            ///< Gets an artifact as its input.
-  std::optional<std::size_t> check;   ///< Prints how many bytes the store has; empty: its word counts.
-  transport::Milliseconds timeout{};  ///< How long a command may take nothing, or not end.
-};
-
-/// What a command is told of an artifact: config::kStoreVariables. `file` is the name to store it under.
-[[nodiscard]] CommandVariables variables_of(const Artifact& artifact, const std::string& file);
 
 /// How much went to a store since the agent began.
 struct StoreCounts {
@@ -52,20 +40,19 @@ class StoreSender {
   /// What it uses of the agent.
   struct Parts {
     std::shared_ptr<const Artifacts> artifacts;
-    std::shared_ptr<const CommandProcess> commands;
     ArtifactRequests& requests;
     RecentRequests& recent;
     Audit& audit;
   };
 
-  StoreSender(transport::Loop& loop, Log log, StoreSettings settings, Parts parts);
+  StoreSender(transport::Loop& loop, Log log, std::shared_ptr<Store> store, Parts parts);
 
   /// Never ends by itself. Waits as long as another agent sends from the same directory to this store.
   transport::Task<void> run();
   /// Waits until everything was tried, unless another agent sends, or a try has failed while it waited.
   transport::Task<void> tried_all();
 
-  [[nodiscard]] const std::string& name() const { return settings_.store.name; }
+  [[nodiscard]] const std::string& name() const { return store_->name(); }
   [[nodiscard]] const StoreCounts& counts() const { return counts_; }
 
  private:
@@ -79,16 +66,11 @@ class StoreSender {
   transport::Task<void> note_failure(std::string id, Error why);
   transport::Task<Result<void>> send(Artifact artifact);
   transport::Task<Result<void>> send_content(Artifact& artifact, AuditEntry& entry);
-  transport::Task<Result<void>> send_description(const Artifact& artifact);
-  transport::Task<Result<void>> check(CommandVariables variables, std::uint64_t bytes);
-  transport::Task<Result<CommandResult>> run_command(std::size_t number, CommandVariables variables,
-                                                     std::string input);
-  transport::Task<Result<CommandResult>> end_of(RunningCommand& command, const std::uint64_t& given);
-  transport::Task<void> watch(RunningCommand& command, const std::uint64_t& given);
+  transport::Task<Result<void>> pass(StoreUpload& upload, Artifact& artifact, AuditEntry& entry);
 
   transport::Loop& loop_;
   Log log_;
-  StoreSettings settings_;
+  std::shared_ptr<Store> store_;
   Parts parts_;
   auth::Policy policy_;  ///< Gives the store everything.
   Caller caller_;

@@ -32,21 +32,33 @@ def open_when_there(directory):
     return None
 
 
+def _segments(file):
+    """The kind, offset and size of each segment of an ELF core file; an error if it is not one."""
+    header = file.read(64)
+    if header[:5] != b"\x7fELF\x02" or struct.unpack_from("<H", header, 16)[0] != CORE_FILE:
+        raise ValueError(f"{file.name} is no ELF core file")
+    offset, = struct.unpack_from("<Q", header, 32)
+    size, count = struct.unpack_from("<HH", header, 54)
+    for i in range(count):
+        file.seek(offset + i * size)
+        kind, _, start, _, _, length = struct.unpack("<IIQQQQ", file.read(40))
+        yield kind, start, length
+
+
 def core_notes(path):
     """The kinds of notes in an ELF core file; an error if it is not one."""
     with open(path, "rb") as file:
-        header = file.read(64)
-        if header[:5] != b"\x7fELF\x02" or struct.unpack_from("<H", header, 16)[0] != CORE_FILE:
-            raise ValueError(f"{path} is no ELF core file")
-        offset, = struct.unpack_from("<Q", header, 32)
-        size, count = struct.unpack_from("<HH", header, 54)
-        for i in range(count):
-            file.seek(offset + i * size)
-            kind, _, start, _, _, length = struct.unpack("<IIQQQQ", file.read(40))
+        for kind, start, length in list(_segments(file)):
             if kind == NOTE_SEGMENT:
                 file.seek(start)
                 return set(_kinds(file.read(length)))
     return set()
+
+
+def core_size(path):
+    """The size that an ELF core file has, if it is whole."""
+    with open(path, "rb") as file:
+        return max(start + length for _, start, length in _segments(file))
 
 
 def _kinds(notes):

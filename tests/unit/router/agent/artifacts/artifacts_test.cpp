@@ -448,3 +448,52 @@ TEST_CASE("one process at a time sends to a store", "[artifacts]") {
   CHECK(kept.directory.lock_store("bucket"));
   CHECK(kept.names().empty());
 }
+
+TEST_CASE("of what goes straight to a store there is only a description", "[artifacts]") {
+  auth::test::TemporaryDirectory place;
+  const router::ArtifactStore bucket{"bucket"};
+  const auto directory = std::make_shared<Artifacts>(place.path(), router::ArtifactLimits{1 << 20},
+                                                     std::vector<router::ArtifactStore>{bucket});
+  std::size_t removed = 0;
+  Artifact wanted = ended("orders", "2026-11-27T10:11:12Z");
+  wanted.kind = "dump";
+  wanted.why = "";
+  auto file = ArtifactFile::create(directory, wanted, removed);
+  REQUIRE(file);
+  const std::string id = (*file)->artifact().id;
+  REQUIRE((*file)->go_straight_to("bucket", 205));
+  // More than the directory may hold.
+  const std::string content = noise(3 << 20);
+  REQUIRE((*file)->append(bytes_of(content), removed));
+  CHECK(directory->find(id)->state == Artifact::State::under_way);
+  CHECK(directory->find(id)->only_in == "bucket");
+  CHECK(directory->find(id)->stops_for == 205);
+
+  SECTION("whole") {
+    REQUIRE((*file)->end());
+    const auto found = directory->find(id);
+    CHECK(found->state == Artifact::State::whole);
+    CHECK(found->size == content.size());
+    CHECK(found->bytes == 0);
+    CHECK(found->sha256.size() == 64);
+    CHECK(!directory->open(id));
+    // Its description is to be sent there, and nowhere else.
+    CHECK(directory->waiting_for(bucket).size() == 1);
+    CHECK(directory->waiting_for({"another"}).empty());
+    CHECK(directory->remove(id));
+    CHECK(directory->all().empty());
+  }
+  SECTION("cut") {
+    REQUIRE((*file)->end("the store has refused it"));
+    CHECK(directory->find(id)->state == Artifact::State::cut);
+    CHECK(directory->waiting_for(bucket).empty());
+  }
+}
+
+TEST_CASE("whether there is room is known before", "[artifacts]") {
+  const Kept kept(40'000, {{"bucket"}});
+  CHECK(kept.directory.check_room(1'000));
+  const auto half = kept.directory.check_room(20'001);
+  REQUIRE(!half);
+  CHECK(half.error().message().find("half") != std::string::npos);
+}

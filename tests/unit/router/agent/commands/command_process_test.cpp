@@ -1,11 +1,22 @@
 #include "router/agent/commands/command_process.hpp"
 
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <optional>
 #include <span>
+#include <thread>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 
 #include "config/values.hpp"
-#include "router/agent/egress/store_sender.hpp"
+#include "router/agent/stores/store.hpp"
+#include "tests/unit/auth/fixtures.hpp"
 #include "transport/child_process.hpp"
 
 using namespace farport;
@@ -129,4 +140,59 @@ TEST_CASE("the settings know the variables that commands get", "[commands]") {
   std::vector<std::string> names;
   for (const auto& [name, value] : router::variables_of({}, "x")) names.push_back(name);
   CHECK(names == std::vector<std::string>(config::kStoreVariables.begin(), config::kStoreVariables.end()));
+}
+
+namespace {
+
+/// A named pipe whose reading end another process holds, and whether a writer that comes later can write.
+struct Held {
+  auth::test::TemporaryDirectory place{};
+  std::string path = place.path() + "/pipe";
+  std::optional<Result<router::CommandProcess>> process = router::CommandProcess::start({}, [] {});
+
+  Held() { REQUIRE(::mkfifo(path.c_str(), S_IRUSR | S_IWUSR) == 0); }
+  [[nodiscard]] UniqueFd open(int how) const { return UniqueFd(::open(path.c_str(), how | O_CLOEXEC)); }
+  [[nodiscard]] Result<router::HeldPipe> hold(transport::Loop& loop) const {
+    return loop.run((*process)->hold(loop, open(O_RDONLY | O_NONBLOCK)));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a pipe is held until that is not wanted any more", "[commands]") {
+  const Held held;
+  transport::Loop loop;
+  {
+    const auto holder = held.hold(loop);
+    REQUIRE(holder);
+    // Without a reader this would fail (open(2), ENXIO).
+    CHECK(held.open(O_WRONLY | O_NONBLOCK));
+  }
+  for (int tries = 0; tries < 500 && held.open(O_WRONLY | O_NONBLOCK); ++tries)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  CHECK(!held.open(O_WRONLY | O_NONBLOCK));
+}
+
+TEST_CASE("who writes to a pipe whose reader was killed is not kept waiting", "[commands]") {
+  Held held;
+  // As another process's, which is killed.
+  const pid_t killed = ::fork();
+  if (killed == 0) {
+    transport::Loop loop;
+    const auto holder = held.hold(loop);
+    ::_exit(holder ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(killed, &status, 0) == killed);
+  REQUIRE(status == 0);
+  const UniqueFd writer = held.open(O_WRONLY);
+  REQUIRE(writer);
+  const auto ignored = std::signal(SIGPIPE, SIG_IGN);
+  ssize_t written = 0;
+  for (int tries = 0; tries < 500 && written >= 0; ++tries) {
+    written = ::write(writer.get(), "x", 1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  CHECK(errno == EPIPE);
+  std::signal(SIGPIPE, ignored);
 }
