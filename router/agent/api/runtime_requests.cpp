@@ -82,7 +82,7 @@ std::chrono::seconds time_for(std::uint64_t bytes, const WayToStore& way) {
   return std::chrono::seconds(bytes / way.rate() + 1);
 }
 
-/// "bucket would get it while it is written: that stops the application for about 205 s"
+/// What the store could do, and for how long that would stop the application.
 std::string offer_of(std::uint64_t bytes, const WayToStore& way) {
   return fmt::format(
       "the store {} could get it while it is written, which stops the application for about {} s: {} at {} "

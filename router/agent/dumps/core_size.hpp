@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 
 namespace farport::router {
@@ -20,7 +19,7 @@ class CoreSize {
   [[nodiscard]] std::uint64_t taken() const { return taken_; }
   /// Whether all of the file was taken, by what its headers say (elf(5)). False if it is no 64-bit ELF file
   /// whose headers come in order.
-  [[nodiscard]] bool is_whole() const { return next_ == Next::nothing && taken_ >= size_; }
+  [[nodiscard]] bool is_whole() const { return next_ == Next::nothing && size_ > 0 && taken_ >= size_; }
 
  private:
   enum class Next : std::uint8_t { header, section, segment, nothing, unknown };

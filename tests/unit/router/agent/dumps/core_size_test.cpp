@@ -77,6 +77,7 @@ TEST_CASE("a core file is whole when it has what its headers say", "[dumps]") {
 TEST_CASE("what is no core file is never whole", "[dumps]") {
   CHECK(!is_whole("", 1));
   CHECK(!is_whole(std::string(10'000, 'x'), 100));
+  CHECK(!is_whole(core(0), 100));
   std::string file = core(3);
   // Its segments begin before the end of its header.
   const std::uint64_t early = 10;
