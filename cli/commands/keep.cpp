@@ -74,8 +74,7 @@ std::string so_far(const router::Artifact& artifact) {
 void say_that_it_stops(const router::Artifact& artifact) {
   print_message(fmt::format(
       "there is no room for it at the agent: it goes straight to the store {}, and {} (pid {}) is stopped "
-      "for "
-      "about {} s",
+      "for about {} s",
       escape(artifact.only_in), escape(artifact.runtime.name), artifact.runtime.pid, artifact.stops_for));
 }
 

@@ -209,7 +209,7 @@ bool KeptResponse::take_refusal(Refusal& refusal) {
 }
 
 void KeptResponse::refuse(Refusal refusal) {
-  // A store that has failed says more than whoever wrote to it.
+  // If the store has failed, its reason is the better one.
   if (const Error* const before = stream_.failure()) refusal.why = before->message();
   stream_.abort(told_ ? Error{"take", artifact_.kind, refusal.why} : is_dropped());
   refused_ = std::move(refusal);

@@ -64,7 +64,7 @@ class ArtifactStream final : public transport::Stream {
   /// What a thread works on. It may outlive the stream.
   struct Work {
     explicit Work(std::unique_ptr<ArtifactFile> to) : file(std::move(to)) {}
-    /// Whoever began the work may be gone, so a semaphore of theirs would not do.
+    /// Held while a thread works on the file, which may go on after the stream is gone.
     std::mutex mutex{};
     std::unique_ptr<ArtifactFile> file;
     std::vector<std::byte> bytes{};

@@ -26,7 +26,7 @@ using transport::Task;
 constexpr std::size_t kMaxLastWords = 400;
 /// The request to hold a pipe.
 constexpr std::string_view kHold = "hold";
-/// How often to look whether somebody writes whose reader was killed: at first, and after some minutes.
+/// Pauses between two looks for a writer after the reader was killed: in the first minutes, and later.
 constexpr std::chrono::milliseconds kLookForWriter{20};
 constexpr std::chrono::milliseconds kLookLater{1'000};
 constexpr int kLooksAtFirst = 15'000;

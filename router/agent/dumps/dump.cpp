@@ -245,7 +245,7 @@ Task<Result<void>> Dumps::Job::write_to(transport::Stream& to, DumpPipe pipe,
     limiting.spawn(stop_after(longest));
     CO_RETURN_IF_ERROR(co_await ask_and_watch());
   }
-  // Its writer has ended, so the pipe does, unless somebody else has opened it.
+  // createdump has ended, so the pipe ends now, unless somebody else has opened it.
   pipe.held.reset();
   CO_RETURN_IF_ERROR(co_await drained());
   const IoStatus finished = co_await to.finish();
