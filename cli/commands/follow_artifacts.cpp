@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,12 +19,15 @@
 #include "cli/setup/own_directory.hpp"
 #include "cli/setup/remotes.hpp"
 #include "cli/terminal/table.hpp"
+#include "router/mirror/agent_session.hpp"
 #include "router/mirror/artifact_download.hpp"
 #include "router/mirror/mirror.hpp"
 #include "router/wire/artifact.hpp"
 #include "transport/child_process.hpp"
+#include "transport/event.hpp"
 #include "transport/offload.hpp"
 #include "transport/race.hpp"
+#include "transport/task_set.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::cli {
@@ -32,11 +36,49 @@ namespace {
 using transport::Task;
 
 constexpr transport::Milliseconds kAskEvery{2'000};
+/// What an agent keeps at once is asked for at once.
+constexpr transport::Milliseconds kUntilSettled{100};
 /// As long as there is no session with any agent.
 constexpr transport::Milliseconds kUntilSession{200};
 /// What failed is left alone for this time, and twice as long after each further failure.
 constexpr std::chrono::seconds kFirstPause{2};
 constexpr std::chrono::seconds kLongestPause{300};
+
+using Session = std::shared_ptr<router::AgentSession>;
+
+/// What one agent says of its artifacts. An agent that stops waits until this object is gone.
+class AgentNews {
+ public:
+  /// Calls `on_news` when there may be something new, or the agent stops.
+  AgentNews(transport::Loop& loop, Session session, std::function<void()> on_news)
+      : session_(std::move(session)), on_news_(std::move(on_news)), listening_(loop) {
+    listening_.spawn(listen());
+  }
+  AgentNews(const AgentNews&) = delete;
+  AgentNews& operator=(const AgentNews&) = delete;
+
+  [[nodiscard]] bool is_stopping() const { return is_stopping_; }
+
+ private:
+  Task<void> listen() {
+    const auto answer = co_await session_->ask("GET", "/v1/artifacts?watch=true");
+    if (!answer) co_return;
+    router::AnswerLines lines(**answer);
+    for (;;) {
+      const std::optional<std::string> line = co_await lines.next();
+      // An older agent sends the list, and no events.
+      const auto event = router::artifact_event_from_json(line.value_or(""));
+      if (!event) co_return;
+      is_stopping_ = is_stopping_ || *event == router::ArtifactEvent::stopping;
+      on_news_();
+    }
+  }
+
+  Session session_;
+  std::function<void()> on_news_;
+  bool is_stopping_ = false;
+  transport::TaskSet listening_;
+};
 
 /// Follows the agents, and receives what they keep.
 class ArtifactFollower {
@@ -47,7 +89,7 @@ class ArtifactFollower {
   /// All arguments must outlive it.
   ArtifactFollower(transport::Loop& loop, router::Mirror& mirror, std::shared_ptr<ReceivedArtifacts> received,
                    const Selected& selected)
-      : loop_(loop), mirror_(mirror), received_(std::move(received)), selected_(selected) {}
+      : loop_(loop), mirror_(mirror), received_(std::move(received)), selected_(selected), has_news_(loop) {}
   ArtifactFollower(const ArtifactFollower&) = delete;
   ArtifactFollower& operator=(const ArtifactFollower&) = delete;
 
@@ -56,39 +98,66 @@ class ArtifactFollower {
 
  private:
   using Clock = std::chrono::steady_clock;
-  using Session = std::shared_ptr<router::AgentSession>;
   /// Of what could not be received.
   struct Failure {
     std::string why;  ///< What the user was told.
     std::chrono::seconds pause = kFirstPause;
     Clock::time_point again{};
   };
-  Task<Result<void>> receive_from(router::AgentAnswer answer);
+  /// Returns whether the agent is still taking something.
+  Task<Result<bool>> receive_from(router::AgentAnswer answer);
+  /// Has each agent say when there is something new.
+  void listen_to(const std::set<Session>& wanted);
   [[nodiscard]] bool is_due(const router::Artifact& artifact, const std::string& remote) const;
   Task<Result<void>> receive(router::Artifact artifact, Session session);
   /// Fills the part. Errors: what comes is wrong, or stops coming, or the system's.
   Task<Result<void>> fill(std::shared_ptr<ArtifactPart> part, std::string id, Session session);
   void note_failure(const std::string& of, const Error& why);
+  /// Those that stop, and wait until they are listened to no more.
+  [[nodiscard]] std::set<Session> stopping_agents() const;
 
   transport::Loop& loop_;
   router::Mirror& mirror_;
   std::shared_ptr<ReceivedArtifacts> received_;
   const Selected& selected_;
   std::map<std::string, Failure> failures_;  ///< By the artifact's id, or the agent's address.
+  transport::Event has_news_;
+  std::map<Session, std::unique_ptr<AgentNews>> news_;
 };
 
 Task<Result<void>> ArtifactFollower::run() {
   for (;;) {
     std::vector<router::AgentAnswer> answers;
+    const std::set<Session> stopping = stopping_agents();
     co_await mirror_.ask("/v1/artifacts", answers);
+    std::set<Session> wanted;
     for (router::AgentAnswer& answer : answers) {
-      CO_RETURN_IF_ERROR(co_await receive_from(std::move(answer)));
+      const Session session = answer.session;
+      CO_ASSIGN_OR_RETURN(const bool is_taking, co_await receive_from(std::move(answer)));
+      if (is_taking || !stopping.contains(session)) wanted.insert(session);
     }
+    listen_to(wanted);
     for (const router::LinkRow& link : mirror_.links()) {
       if (!link.connected && !link.last_error.empty())
         note_failure(link.agent, Error{"ask", link.agent, link.last_error});
     }
-    co_await transport::sleep(loop_, answers.empty() ? kUntilSession : kAskEvery);
+    co_await with_deadline(loop_, has_news_.wait(), answers.empty() ? kUntilSession : kAskEvery);
+    co_await transport::sleep(loop_, kUntilSettled);
+  }
+}
+
+std::set<Session> ArtifactFollower::stopping_agents() const {
+  std::set<Session> all;
+  for (const auto& [session, news] : news_)
+    if (news->is_stopping()) all.insert(session);
+  return all;
+}
+
+void ArtifactFollower::listen_to(const std::set<Session>& wanted) {
+  std::erase_if(news_, [&wanted](const auto& each) { return !wanted.contains(each.first); });
+  for (const Session& session : wanted) {
+    auto& news = news_[session];
+    if (news == nullptr) news = std::make_unique<AgentNews>(loop_, session, [this] { has_news_.set(); });
   }
 }
 
@@ -108,15 +177,17 @@ bool ArtifactFollower::is_due(const router::Artifact& artifact, const std::strin
   return failure == failures_.end() || Clock::now() >= failure->second.again;
 }
 
-Task<Result<void>> ArtifactFollower::receive_from(router::AgentAnswer answer) {
+Task<Result<bool>> ArtifactFollower::receive_from(router::AgentAnswer answer) {
   Result<std::vector<router::Artifact>> all = tl::unexpected(answer.body ? Error{} : answer.body.error());
   if (answer.body) all = router::artifacts_from_json(*answer.body);
   if (!all) {
     note_failure(answer.agent, all.error());
-    co_return Result<void>();
+    co_return false;
   }
   failures_.erase(answer.agent);
+  bool is_taking = false;
   for (router::Artifact& each : *all) {
+    is_taking = is_taking || each.state == router::Artifact::State::under_way;
     if (!is_due(each, answer.remote)) continue;
     if (!each.only_in.empty()) {
       note_failure(each.id,
@@ -126,7 +197,7 @@ Task<Result<void>> ArtifactFollower::receive_from(router::AgentAnswer answer) {
     }
     CO_RETURN_IF_ERROR(co_await receive(std::move(each), answer.session));
   }
-  co_return Result<void>();
+  co_return is_taking;
 }
 
 Task<Result<void>> ArtifactFollower::fill(std::shared_ptr<ArtifactPart> part, std::string id,

@@ -287,6 +287,7 @@ Task<void> Agent::drain() {
   if (settings_.reuse_port) admin_.leave_ports();
   resumption_.end_waiting(
       Error{"continue", "the connection", "the agent is being stopped", {}, Cause(ECANCELED)});
+  api_.artifacts.tell_of_stop();
   live_.drain();
   if (resumption_.size() > 0) {
     log_->info("draining: {} connections may end by themselves for {} s", resumption_.size(),

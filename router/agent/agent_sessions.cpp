@@ -69,6 +69,11 @@ namespace {
 constexpr std::uint32_t kOtherStreams = 64;
 
 /// Answers a request, and marks the session as used meanwhile.
+Task<void> drain_unwatched(const Api& api, transport::Http2Session& session) {
+  co_await api.unwatched();
+  session.drain();
+}
+
 Task<void> answer(Api& api, IdleWatch& idle, std::unique_ptr<transport::Http2Stream> request) {
   const IdleWatch::Use use(idle);
   co_await api.handle(std::move(request));
@@ -250,7 +255,8 @@ Task<void> Agent::serve_session(std::unique_ptr<transport::Stream> connection, S
   std::function<void(const Error&)> end = [&session](const Error& why) { end_distrusted(session, why); };
   std::optional<VerifiedPeer> peer;
   if (ssl != nullptr) peer.emplace(credentials_->peers(), ssl, std::move(end));
-  std::function<void()> drain = [&session] { session.drain(); };
+  // Who follows the artifacts gets what is there, which takes further requests.
+  std::function<void()> drain = [&] { requests.spawn(drain_unwatched(*api, session)); };
   std::function<void()> stop = [&session] {
     session.abort(Error{"continue", "the session", "the agent is being stopped", {}, Cause(ECANCELED)});
   };

@@ -139,4 +139,19 @@ Result<std::vector<Artifact>> artifacts_from_json(std::string_view text) {
   }
 }
 
+std::string to_json_line(ArtifactEvent event) {
+  return text_of(json{{"event", event == ArtifactEvent::stopping ? "stopping" : "changed"}}) + "\n";
+}
+
+Result<ArtifactEvent> artifact_event_from_json(std::string_view line) {
+  try {
+    const std::string name = text_in(parse_bounded(line, kEventValues), "event");
+    if (name == "changed") return ArtifactEvent::changed;
+    if (name == "stopping") return ArtifactEvent::stopping;
+    throw std::invalid_argument("no such event: " + name);
+  } catch (const std::exception& error) {
+    return fail("read", "an event of the agent", reason_of(error));
+  }
+}
+
 }  // namespace farport::router

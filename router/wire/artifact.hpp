@@ -61,4 +61,14 @@ struct Artifact {
 [[nodiscard]] Result<Artifact> artifact_from_json(std::string_view text);
 [[nodiscard]] Result<std::vector<Artifact>> artifacts_from_json(std::string_view text);
 
+/// A line of the answer to GET /v1/artifacts?watch=true
+enum class ArtifactEvent : std::uint8_t {
+  changed,   ///< There may be something new.
+  stopping,  ///< The agent is being stopped, once who watches has what is there.
+};
+
+[[nodiscard]] std::string to_json_line(ArtifactEvent event);
+/// Fails if the line is no event.
+[[nodiscard]] Result<ArtifactEvent> artifact_event_from_json(std::string_view line);
+
 }  // namespace farport::router

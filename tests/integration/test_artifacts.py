@@ -372,6 +372,48 @@ class Follow(Keeping, Case):
         wait.until(lambda: second.stdout().strip() in self.here(), process.output, 60)
         self.assertEqual(set(self.here()), {first.stdout().strip(), second.stdout().strip()})
 
+    def going(self, *more):
+        """An agent of its own, and who follows it."""
+        agent = self.use(self.lab.agent("--artifacts", self.lab.new_directory(self.lab.far, "going"), *more,
+                                        allow=("--allow-cn", "tools=admin"), port=9400))
+        agent.wait_for(self.application)
+        process = self.follow(remote=agent.remote)
+        self.keep_at(agent, "gcdump")
+        wait.until(lambda: len(self.here()) == 1, process.output, 20)
+        return agent, process
+
+    def keep_at(self, agent, command):
+        process = self.start(agent.remote, command)
+        self.assertEqual(process.wait(30), 0, process.output())
+        return process.stdout().strip()
+
+    def test_an_agent_that_stops_lets_it_have_the_rest(self):
+        agent, process = self.going("--drain", "30s")
+        process.freeze()
+        kept = {self.keep_at(agent, "gcdump"), self.keep_at(agent, "dump"), self.keep_at(agent, "gcdump")}
+        agent.process.send(signal.SIGTERM)
+        wait.until(lambda: "stopping" in agent.log(), agent.log, 10)
+        process.thaw()
+        self.assertEqual(agent.process.wait(25), 0, agent.log())
+        self.assertEqual(kept - set(self.here()), set(), process.output())
+
+    def test_an_agent_that_stops_lets_it_have_what_is_being_taken(self):
+        agent, process = self.going("--drain", "30s")
+        taking = self.start(agent.remote, "trace", "--duration", "5s")
+        listed = ("artifacts", agent.remote, *self.lab.tools_pair.flags())
+        wait.until(lambda: "under way" in self.lab.near.run(needs.farport(), *listed).stdout, taking.output, 10)
+        agent.process.send(signal.SIGTERM)
+        self.assertEqual(agent.process.wait(25), 0, agent.log())
+        self.assertEqual(len(self.here()), 2, process.output())
+
+    def test_an_agent_that_stops_waits_no_longer_than_it_may(self):
+        agent, process = self.going("--drain", "1s")
+        process.freeze()
+        agent.process.send(signal.SIGTERM)
+        self.assertEqual(agent.process.wait(25), 0, agent.log())
+        process.thaw()
+        self.end(process)
+
     def test_an_agent_that_dials(self):
         self.small()
         mirror = f"{self.lab.near.address}:9500"

@@ -13,6 +13,8 @@ from harness.tools import QUIET
 
 PATH = ("PATH=/usr/sbin:/usr/bin:/sbin:/bin",)
 PATIENCE = 90
+# By the agent of a container.
+VIA = ("--via", "docker exec -i recorder farport stdio --join /tmp/farport.sock")
 
 
 class OfDocker(Case):
@@ -120,7 +122,7 @@ class OfDocker(Case):
                            "0=admin", "--recorder", "--artifacts", "/kept")
         self.addCleanup(lambda: self.engine.docker("rm", "--force", "recorder"))
         log = lambda: self.engine.docker("logs", "recorder")
-        ask = lambda *words: self.farport(*words, "--via", "docker exec -i recorder farport stdio --join /tmp/farport.sock")
+        ask = lambda *words: self.farport(*words, *VIA)
         self.application()
         file = os.path.join(self.lab.new_directory(self.lab.far, "recent"), "x.speedscope.json")
         names_it = lambda: "Orders.Pricing" in pathlib.Path(file).read_text(encoding="utf-8")
@@ -133,6 +135,19 @@ class OfDocker(Case):
         self.assertEqual(crash["why"], "killed by signal 9 (SIGKILL)")
         self.assertNotIn("missing", self.assert_ok(ask("recent", "--crash", crash["id"], "-o", file, "--force")).stderr)
         self.assertTrue(names_it())
+        self.assert_followed(crash["id"], log)
+
+    def assert_followed(self, identifier, log):
+        """That who follows the recorder gets it, the last one when the recorder's container is being stopped."""
+        received = self.lab.new_directory(self.lab.far, "received")
+        follower = self.lab.far.start(needs.farport(), "artifacts", *VIA, "--follow", received, **self.options())
+        self.addCleanup(follower.stop)
+        wait.until(lambda: f"{identifier}.nettrace" in os.listdir(received), lambda: log() + follower.output(), PATIENCE)
+        self.engine.docker("start", "orders")
+        wait.until(lambda: self.farport("gcdump", "orders", "--keep", *VIA).code == 0, log, PATIENCE)
+        kept = self.assert_ok(self.farport("dump", "orders", "--keep", *VIA)).stdout.strip()
+        self.engine.docker("stop", "recorder")
+        self.assertIn(f"{kept}.dmp", os.listdir(received), follower.output())
 
 
 if __name__ == "__main__":

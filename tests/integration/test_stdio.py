@@ -16,6 +16,7 @@ from harness.proxy import Proxy
 from harness.recordings import Recordings
 
 STRANGER = 61234
+KEEPER = 61244
 # The agent lingers for a second, but first hears by its PINGs that a session which lost its network is over.
 GONE_SECONDS = 20
 
@@ -207,7 +208,9 @@ class Joining(Case):
         cls.application = cls.lab.orders()
         directory = cls.lab.new_directory(cls.lab.far, "local")
         cls.path = os.path.join(directory, "agent.sock")
-        cls.agent = cls.share(cls.lab.agent("--local", cls.path, "--allow-local", f"{STRANGER}=observer"))
+        kept = cls.lab.new_directory(cls.lab.far, "kept")
+        cls.agent = cls.share(cls.lab.agent("--local", cls.path, "--allow-local", f"{STRANGER}=observer",
+                                            "--allow-local", f"{KEEPER}=operator", "--artifacts", kept))
         cls.agent.wait_for(cls.application)
 
     def ask(self, *arguments, user=None, path=None):
@@ -219,6 +222,15 @@ class Joining(Case):
         text = self.assert_ok(self.ask("can-i", user=STRANGER)).stdout
         self.assertIn(f"observer (allow-local={STRANGER}=observer)", text)
         self.assertIn(f"local:{STRANGER} has only observer", text)
+
+    def test_who_follows_what_is_kept_gets_it(self):
+        received = self.lab.new_directory(self.lab.far, "received")
+        via = ("--via", f"{' '.join(as_user(KEEPER))} {needs.farport()} stdio --join {self.path}")
+        process = self.lab.far.start(needs.farport(), "artifacts", "--follow", received, *via)
+        self.addCleanup(process.stop)
+        kept = self.assert_ok(self.ask("gcdump", "--keep", user=KEEPER)).stdout.strip()
+        wait.until(lambda: f"{kept}.gcdump" in os.listdir(received), process.output, 30)
+        self.assertEqual(process.stop(signal.SIGINT), 0, process.output())
 
     def test_a_user_without_one_and_root_are_refused(self):
         for user in (STRANGER + 1, None):

@@ -303,8 +303,8 @@ Handled Api::recent(Response& response, Route route) {
   return parts_.recent.take(response, std::move(route), session_.caller, std::move(runtime));
 }
 
-Handled Api::list_artifacts(Response& response, Route) {
-  return parts_.artifacts.list(response, session_.caller);
+Handled Api::list_artifacts(Response& response, Route route) {
+  return parts_.artifacts.list(response, route, session_);
 }
 
 Handled Api::find_artifact(Response& response, Route route) {

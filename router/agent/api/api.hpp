@@ -171,6 +171,8 @@ class Api : public std::enable_shared_from_this<Api> {
 
   /// Answers one request. Returns when its stream has ended, or when another task has taken it over.
   transport::Task<void> handle(std::unique_ptr<transport::Http2Stream> request);
+  /// Waits until nobody watches the artifacts in this session.
+  transport::Task<void> unwatched() const { return parts_.artifacts.unwatched(session_); }
 
  private:
   using Handler = Handled (Api::*)(Response&, Route);

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <functional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,7 @@
 namespace farport::router {
 namespace {
 
+using transport::IoStatus;
 using transport::Task;
 
 /// The same whether there is none or the caller may not know of it.
@@ -149,13 +151,70 @@ Handled ArtifactRequests::begin_keeping(Response& response, Artifact wanted, Han
   co_return std::nullopt;
 }
 
-Handled ArtifactRequests::list(Response& response, const Caller& caller) {
+Handled ArtifactRequests::list(Response& response, const Route& route, CallerSession& session) {
+  return route.parameter("watch") == "true" ? watch(response, session) : list_once(response, session.caller);
+}
+
+Handled ArtifactRequests::list_once(Response& response, const Caller& caller) {
   if (artifacts_ == nullptr) co_return keeps_nothing();
   std::function<std::vector<Artifact>()> read = [directory = artifacts_] { return directory->all(); };
   auto all = co_await transport::offloaded(loop_, std::move(read));
   std::erase_if(all, [&caller](const Artifact& each) { return !authorize_artifact(caller, each).allowed; });
   co_await response.send(http_status::kOk, kJson, to_json(all));
   co_return std::nullopt;
+}
+
+void ArtifactRequests::watch_directory() {
+  if (directory_watch_) return;
+  directory_watch_.emplace(loop_, artifacts_->path(), [this](const char* entry) {
+    if (!Artifacts::may_be_description(entry)) return;
+    ++changes_;
+    changed_.changed();
+  });
+}
+
+Handled ArtifactRequests::watch(Response& response, CallerSession& session) {
+  if (artifacts_ == nullptr) co_return keeps_nothing();
+  struct Watching {
+    explicit Watching(std::size_t& count, transport::Condition& ended) : count_(count), ended_(ended) {
+      ++count_;
+    }
+    ~Watching() {
+      --count_;
+      ended_.changed();
+    }
+    std::size_t& count_;
+    transport::Condition& ended_;
+  } const watching(session.artifact_watches, unwatched_);
+  watch_directory();
+  response.send_head(http_status::kOk, {{"content-type", "application/x-ndjson"}}, true);
+  bool is_gone = false;
+  const transport::WhenGone gone(response.stream(), [this, &is_gone] {
+    is_gone = true;
+    changed_.changed();
+  });
+  std::uint64_t told = changes_;
+  bool told_of_stop = false;
+  for (IoStatus written = IoStatus::ok; written == IoStatus::ok && !is_gone;) {
+    if (told == changes_ && told_of_stop == stopping_) {
+      co_await changed_.wait();
+      continue;
+    }
+    const bool is_stop = std::exchange(told_of_stop, stopping_) != stopping_;
+    told = changes_;
+    const std::string line = to_json_line(is_stop ? ArtifactEvent::stopping : ArtifactEvent::changed);
+    written = co_await response.stream().write(std::as_bytes(std::span(line)));
+  }
+  co_return std::nullopt;
+}
+
+void ArtifactRequests::tell_of_stop() {
+  stopping_ = true;
+  changed_.changed();
+}
+
+Task<void> ArtifactRequests::unwatched(const CallerSession& session) {
+  while (session.artifact_watches > 0) co_await unwatched_.wait();
 }
 
 Task<tl::expected<Artifact, Refusal>> ArtifactRequests::find_seen(std::string id, const Caller& caller) {

@@ -2,6 +2,7 @@
 // (docs/developers/wire.md).
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -14,6 +15,8 @@
 #include "router/agent/artifacts/artifacts.hpp"
 #include "router/agent/gate/audit.hpp"
 #include "router/wire/artifact.hpp"
+#include "transport/directory_watch.hpp"
+#include "transport/event.hpp"
 #include "transport/loop.hpp"
 
 namespace farport::router {
@@ -29,10 +32,13 @@ class ArtifactRequests {
       : loop_(loop),
         artifacts_(artifacts),
         audit_(audit),
+        changed_(loop),
+        unwatched_(loop),
         kept_(loop, std::move(log), std::move(artifacts), std::move(stores)) {}
 
-  /// GET /v1/artifacts: those that the caller may have.
-  Handled list(Response& response, const Caller& caller);
+  /// GET /v1/artifacts: those that the caller may have. With watch=true a line each time that there may be
+  /// something new, and one when the agent is being stopped.
+  Handled list(Response& response, const Route& route, CallerSession& session);
   /// GET /v1/artifacts/{id}: what is said of one.
   Handled find(Response& response, Route route, const Caller& caller);
   /// POST /v1/artifacts/{id}: its content, from `offset` on. `recent` makes that of a crash.
@@ -50,12 +56,19 @@ class ArtifactRequests {
   /// outcome in `entry`.
   Handled send(Response& response, Artifact artifact, std::uint64_t offset, AuditEntry& entry,
                RecentRequests& recent);
+  /// Tells who watches that the agent is being stopped.
+  void tell_of_stop();
+  /// Waits until nobody watches in this session.
+  transport::Task<void> unwatched(const CallerSession& session);
   /// Waits until nothing is being kept.
   transport::Task<void> idle() { return kept_.idle(); }
   /// Breaks off what is being kept.
   void end_keeping() { kept_.clear(); }
 
  private:
+  Handled list_once(Response& response, const Caller& caller);
+  Handled watch(Response& response, CallerSession& session);
+  void watch_directory();
   /// One of a runtime that the caller sees.
   transport::Task<tl::expected<Artifact, Refusal>> find_seen(std::string id, const Caller& caller);
   Handled begin_keeping(Response& response, Artifact wanted, Handle handle, std::shared_ptr<void> owner,
@@ -65,6 +78,11 @@ class ArtifactRequests {
   transport::Loop& loop_;
   std::shared_ptr<const Artifacts> artifacts_;
   Audit& audit_;
+  std::optional<transport::DirectoryWatch> directory_watch_;  ///< From when somebody watches.
+  std::uint64_t changes_ = 0;                                 ///< So far, of the directory.
+  bool stopping_ = false;
+  transport::Condition changed_;  ///< One of both.
+  transport::Condition unwatched_;
   KeptAnswers kept_;
 };
 

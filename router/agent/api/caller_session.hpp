@@ -46,7 +46,8 @@ struct Route {
 struct CallerSession {
   Caller caller;
   std::unique_ptr<Limits::Session> share;
-  std::size_t watches = 0;  ///< Open ones of GET /v1/runtimes?watch=true.
+  std::size_t watches = 0;           ///< Open ones of GET /v1/runtimes?watch=true.
+  std::size_t artifact_watches = 0;  ///< Open ones of GET /v1/artifacts?watch=true.
 
   /// A filter that passes the runtimes that the caller may see.
   [[nodiscard]] Registry::Filter visible() const {

@@ -384,6 +384,10 @@ Result<void> Artifacts::begin_use() {
   return {};
 }
 
+bool Artifacts::may_be_description(const char* entry) {
+  return entry == nullptr || std::string_view(entry).ends_with(kAbout);
+}
+
 std::vector<Artifact> Artifacts::all() const {
   std::vector<std::string> names = entries_of(directory_);
   std::ranges::sort(names);

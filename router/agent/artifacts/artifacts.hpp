@@ -70,6 +70,9 @@ class Artifacts {
   [[nodiscard]] Result<void> keep(Artifact& crash, const std::vector<CrashPart>& parts,
                                   std::size_t& removed) const;
 
+  /// Whether a change of the directory's entry may be one of what is kept: contents change all the time. Null
+  /// is any entry.
+  [[nodiscard]] static bool may_be_description(const char* entry);
   /// All that are kept, the oldest first. What can't be read is left out.
   [[nodiscard]] std::vector<Artifact> all() const;
   /// One of them. Fails if there is none with this id.

@@ -79,8 +79,7 @@ StoreSender::StoreSender(transport::Loop& loop, Log log, std::shared_ptr<Store> 
       caller_(caller_for(name(), policy_)),
       watch_(loop, parts_.artifacts->path(),
              [this](const char* entry) {
-               // Descriptions: contents change all the time.
-               if (entry == nullptr || std::string_view(entry).ends_with(".json")) changed_.set();
+               if (Artifacts::may_be_description(entry)) changed_.set();
              }),
       changed_(loop),
       tried_(loop) {}
