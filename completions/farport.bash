@@ -100,7 +100,7 @@ _farport() {
       ;;
   esac
   if [[ $COMP_CWORD -eq 1 ]]; then
-    _farport_words "quickstart join serve connect disconnect run ps dump trace counters top logs exceptions profile stacks gcdump recent crashes artifacts convert can-i certs check doctor stdio help-all --help --version"
+    _farport_words "quickstart join serve connect disconnect run ps dump trace counters top logs exceptions profile stacks gcdump recent crashes artifacts rules convert can-i certs check doctor stdio help-all --help --version"
     return
   fi
   case "${COMP_WORDS[1]} ${COMP_WORDS[2]}" in
@@ -123,6 +123,7 @@ _farport() {
     'recent '*) words="-h --help -n --name -p --process-id --timeout -o --output --force --last --crash --help-all --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
     'crashes '*) words="-h --help --json --format --help-all --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
     'artifacts '*) words="-h --help --json --format --get --remove -o --output --force --follow --help-all --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --accept --server-name --verify-cn --verify-uri --verify-pin" ;;
+    'rules '*) words="-h --help --json --format --help-all --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
     'convert '*) words="-h --help -o --output --force --top" ;;
     'can-i '*) words="-h --help --all --json --format --help-all --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
     'certs init'*) words="-h --help --force" ;;
@@ -137,7 +138,7 @@ _farport() {
   esac
   if [[ $word != -* ]]; then
     case ${COMP_WORDS[1]} in
-      join | connect | disconnect | run | ps | dump | trace | counters | top | logs | exceptions | profile | stacks | gcdump | recent | crashes | artifacts | can-i | check | doctor)
+      join | connect | disconnect | run | ps | dump | trace | counters | top | logs | exceptions | profile | stacks | gcdump | recent | crashes | artifacts | rules | can-i | check | doctor)
         _farport_complete_targets
         return
         ;;

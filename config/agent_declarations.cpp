@@ -168,6 +168,12 @@ std::vector<Setting<Configuration>> own_settings() {
        .details = "See [stores](#stores).",
        .commands = kHere,
        .kind = K::Egress{at<&C::egress>}},
+      {.key = "rules",
+       .file_only = true,
+       .help = "What to take of a runtime when something happens to it, though nobody looks",
+       .details = "See [rules](guide/rules.md).",
+       .commands = kHere,
+       .kind = K::Rules{at<&C::rules>}},
       {.key = "session.drain",
        .flag = "drain",
        .value = "DURATION",
@@ -407,6 +413,69 @@ std::vector<Setting<EgressSettings>> egress_settings() {
            "Bytes that the store takes in a second, to say how long that will be; after a large one it is "
            "what that has taken",
        .kind = K::Size{at<&E::rate>}},
+  };
+}
+
+std::vector<Setting<RuleSettings>> rule_settings() {
+  using R = RuleSettings;
+  using F = auth::RuntimeFilter;
+  using K = Kinds<R>;
+  return {
+      {.key = "name",
+       .help = "What the log, the metrics, the audit and what is taken call the rule",
+       .kind = K::Text{at<&R::name>}},
+      {.key = "runtimes.name",
+       .help = "Globs; one must match the runtime's whole name",
+       .default_text = "all",
+       .kind = K::Texts{at<&R::runtimes, &F::name>}},
+      {.key = "runtimes.command_line",
+       .help = "Globs; one must match the runtime's whole command line",
+       .default_text = "all",
+       .kind = K::Texts{at<&R::runtimes, &F::command_line>}},
+      {.key = "runtimes.user",
+       .help = "Users that the runtime runs as, by name or uid on the agent's host",
+       .default_text = "all",
+       .kind = K::Words{at<&R::runtimes, &F::user>}},
+      {.key = "when.start", .help = "When a runtime starts", .kind = K::Boolean{at<&R::start>}},
+      {.key = "when.counter",
+       .help = "When this instrument of a meter or of an EventSource is beyond a bound: "
+               "`System.Runtime[cpu-usage]`. What grows is compared by its growth a second, a histogram by "
+               "its values a second or a percentile",
+       .kind = K::Text{at<&R::counter>}},
+      {.key = "when.tags",
+       .help = "The series of that counter, as `NAME=VALUE`; each that has all of these counts by itself",
+       .default_text = "all",
+       .kind = K::Texts{at<&R::tags>}},
+      {.key = "when.above", .help = "The bound, or", .kind = K::Number{at<&R::above>}},
+      {.key = "when.below", .help = "this one", .kind = K::Number{at<&R::below>}},
+      {.key = "when.percentile",
+       .help = "Of a histogram: 50, 95 or 99",
+       .kind = K::Number{at<&R::percentile>}},
+      {.key = "when.for",
+       .help = "How long the value must be beyond it without a break",
+       .default_text = "once",
+       .kind = K::Duration{at<&R::lasts>}},
+      {.key = "do",
+       .help =
+           "What to take, in turn: `recent`, `trace`, `profile`, `counters`, `logs` and `exceptions`, each "
+           "with a duration if you like, `stacks`, `gcdump`, and `dump` with a type: `\"trace 30s\"`, "
+           "`\"dump heap\"`",
+       .kind = K::Texts{at<&R::actions>}},
+      {.key = "limit.times",
+       .help = "How often it may fire within the time, for one application",
+       .kind = K::Count{at<&R::times>}},
+      {.key = "limit.total",
+       .help = "The same for all applications together",
+       .kind = K::Count{at<&R::total>}},
+      {.key = "limit.within", .help = "The time", .kind = K::Duration{at<&R::within>}},
+      {.key = "limit.bytes",
+       .help = "It does not fire again within the time once it has taken so much, on the disk",
+       .default_text = "none",
+       .kind = K::Size{at<&R::bytes>}},
+      {.key = "limit.hours",
+       .help = "The only hours of the day, in the agent's time zone: `08:00-18:00`",
+       .default_text = "all",
+       .kind = K::Text{at<&R::hours>}},
   };
 }
 

@@ -14,16 +14,17 @@ constexpr std::string_view kProfile[] = {"profile"};
 constexpr std::string_view kMirror[] = {"connect", "check"};
 constexpr std::string_view kSelecting[] = {"connect", "run", "check"};
 constexpr std::string_view kAccepting[] = {"connect", "run", "artifacts"};
-constexpr std::string_view kDialling[] = {"connect", "run",     "ps",         "dump",   "trace",   "counters",
-                                          "top",     "logs",    "exceptions", "stacks", "profile", "gcdump",
-                                          "recent",  "crashes", "artifacts",  "can-i",  "check",   "doctor"};
+constexpr std::string_view kDialling[] = {"connect",  "run",    "ps",     "dump",       "trace",
+                                          "counters", "top",    "logs",   "exceptions", "stacks",
+                                          "profile",  "gcdump", "recent", "crashes",    "artifacts",
+                                          "rules",    "can-i",  "check",  "doctor"};
 constexpr std::string_view kSessions[] = {"serve",    "connect", "run",    "dump",       "trace",
                                           "counters", "top",     "logs",   "exceptions", "stacks",
                                           "profile",  "gcdump",  "recent", "artifacts",  "check"};
 constexpr std::string_view kAll[] = {"serve",     "connect",  "run",    "ps",     "dump",
                                      "trace",     "counters", "top",    "logs",   "exceptions",
                                      "stacks",    "profile",  "gcdump", "recent", "crashes",
-                                     "artifacts", "can-i",    "check",  "doctor"};
+                                     "artifacts", "rules",    "can-i",  "check",  "doctor"};
 
 const Choice& log_level_choice() {
   static const Choice choice{"log at the level", {"trace", "debug", "info", "warn", "error", "off"}};
@@ -350,6 +351,11 @@ const std::vector<Setting<auth::RoleRule>>& settings() {
   return all;
 }
 template <>
+const std::vector<Setting<RuleSettings>>& settings() {
+  static const std::vector<Setting<RuleSettings>> all = rule_settings();
+  return all;
+}
+template <>
 const std::vector<Setting<EgressSettings>>& settings() {
   static const std::vector<Setting<EgressSettings>> all = egress_settings();
   return all;
@@ -381,6 +387,10 @@ struct Describer {
   void operator()(const typename K::Texts&) { is("list of strings", Takes::many); }
   void operator()(const typename K::Words&) { is("list of strings or whole numbers", Takes::many); }
   void operator()(const typename K::Numbers&) { is("list of whole numbers", Takes::many); }
+  void operator()(const typename K::Count& kind) {
+    is("whole number", Takes::one, std::to_string(kind.in(defaults)));
+  }
+  void operator()(const typename K::Number&) { is("number", Takes::one); }
   void operator()(const typename K::Boolean& kind) {
     is("boolean", Takes::nothing, kind.in(defaults) ? "true" : "false");
   }
@@ -409,6 +419,7 @@ struct Describer {
   void operator()(const typename K::Roles&) { is("table of roles", Takes::many); }
   void operator()(const typename K::Grants&) { is("list of grants", Takes::many); }
   void operator()(const typename K::Egress&) { is("list of stores", Takes::many); }
+  void operator()(const typename K::Rules&) { is("list of rules", Takes::many); }
   void operator()(const typename K::Remotes&) { is("table of remotes", Takes::many); }
 
  private:
@@ -454,6 +465,7 @@ std::vector<Description> describe_everything() {
   describe_all<auth::Grant>("grants.", all);
   describe_all<auth::RoleRule>("roles.NAME.", all);
   describe_all<EgressSettings>("egress.", all);
+  describe_all<RuleSettings>("rules.", all);
   return all;
 }
 

@@ -28,6 +28,10 @@ struct Kinds {
   /// Strings, or whole numbers that are converted to strings.
   struct Words : Of<std::vector<std::string>> {};
   struct Numbers : Of<std::vector<std::uint64_t>> {};
+  /// A whole number from 1 on.
+  struct Count : Of<std::uint64_t> {};
+  /// With or without a fraction.
+  struct Number : Of<std::optional<double>> {};
   struct Boolean : Of<bool> {};
   struct OneOf {
     In<std::string> in;
@@ -69,11 +73,12 @@ struct Kinds {
   struct Roles : Of<std::vector<auth::RoleRule>> {};
   struct Grants : Of<std::vector<auth::Grant>> {};
   struct Egress : Of<std::vector<EgressSettings>> {};
+  struct Rules : Of<std::vector<RuleSettings>> {};
   struct Remotes : Of<std::map<std::string, RemoteSettings>> {};
 
-  using Any =
-      std::variant<Text, Texts, Words, Numbers, Boolean, OneOf, Path, Paths, Duration, Size, Addresses,
-                   Sockets, Audit, Allow, AllowAll, Limit, AnyLimit, Roles, Grants, Egress, Remotes>;
+  using Any = std::variant<Text, Texts, Words, Numbers, Count, Number, Boolean, OneOf, Path, Paths, Duration,
+                           Size, Addresses, Sockets, Audit, Allow, AllowAll, Limit, AnyLimit, Roles, Grants,
+                           Egress, Rules, Remotes>;
 };
 
 /// A function from a structure to its member, or to a member of its member.
@@ -109,11 +114,12 @@ void complete(std::vector<Setting<Target>>& all, Commands commands) {
   }
 }
 
-/// The agent's settings, limits included, and those of elements of grants, roles and stores.
+/// The agent's settings, limits included, and those of elements of grants, roles, stores and rules.
 [[nodiscard]] std::vector<Setting<Configuration>> agent_settings();
 [[nodiscard]] std::vector<Setting<auth::Grant>> grant_settings();
 [[nodiscard]] std::vector<Setting<auth::RoleRule>> role_settings();
 [[nodiscard]] std::vector<Setting<EgressSettings>> egress_settings();
+[[nodiscard]] std::vector<Setting<RuleSettings>> rule_settings();
 
 /// The settings of a Target, in the order of the documentation.
 template <typename Target>
@@ -128,6 +134,8 @@ template <>
 const std::vector<Setting<auth::RoleRule>>& settings();  ///< Their keys stand below roles.NAME.
 template <>
 const std::vector<Setting<EgressSettings>>& settings();  ///< Of an element of [[egress]].
+template <>
+const std::vector<Setting<RuleSettings>>& settings();  ///< Of an element of [[rules]].
 
 /// How many values a flag takes.
 enum class Takes { nothing, maybe_one, one, many };

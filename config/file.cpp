@@ -71,6 +71,15 @@ void read_egress(Reader& reader, const toml::node& node, std::vector<EgressSetti
   });
 }
 
+void read_rules(Reader& reader, const toml::node& node, std::vector<RuleSettings>& rules) {
+  reader.each(node, [&](const toml::node& element) {
+    RuleSettings& rule = rules.emplace_back();
+    read_table(reader, element, "", rule);
+    const Result<void> usable = check_rule(rule);
+    if (reader.ok() && !usable) reader.problem(element.source(), usable.error().message());
+  });
+}
+
 /// Checks that a remote has what it needs, and that `verify` is not empty.
 void check_remote(Reader& reader, const toml::table& table, const RemoteSettings& remote) {
   if (remote.addresses.empty() && remote.reach.empty() && remote.via.empty() && !table.contains("address")) {
@@ -105,6 +114,8 @@ struct Reading {
   void operator()(const typename K::Texts& kind) const { reader.texts(node, kind.in(target)); }
   void operator()(const typename K::Words& kind) const { reader.words(node, kind.in(target)); }
   void operator()(const typename K::Numbers& kind) const { reader.numbers(node, kind.in(target)); }
+  void operator()(const typename K::Count& kind) const { reader.count(node, kind.in(target)); }
+  void operator()(const typename K::Number& kind) const { reader.number(node, kind.in(target)); }
   void operator()(const typename K::Boolean& kind) const { reader.flag(node, kind.in(target)); }
   void operator()(const typename K::OneOf& kind) const {
     reader.choice(node, kind.in(target), kind.choice().words);
@@ -126,6 +137,7 @@ struct Reading {
   void operator()(const typename K::Roles& kind) const { read_roles(reader, node, kind.in(target)); }
   void operator()(const typename K::Grants& kind) const { read_grants(reader, node, kind.in(target)); }
   void operator()(const typename K::Egress& kind) const { read_egress(reader, node, kind.in(target)); }
+  void operator()(const typename K::Rules& kind) const { read_rules(reader, node, kind.in(target)); }
   void operator()(const typename K::Remotes& kind) const { read_remotes(reader, node, kind.in(target)); }
 };
 

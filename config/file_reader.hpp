@@ -1,6 +1,7 @@
 // Reader: converts TOML nodes to values, and reports problems with their position.
 #pragma once
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -89,6 +90,15 @@ class Reader {
         wrong_type(element, "a whole number");
       }
     });
+  }
+  void count(const toml::node& node, std::uint64_t& into) {
+    const auto value = node.value_exact<std::int64_t>();
+    if (!value || *value < 1) return wrong_type(node, "a whole number from 1 on");
+    into = static_cast<std::uint64_t>(*value);
+  }
+  void number(const toml::node& node, std::optional<double>& into) {
+    into = node.value<double>();
+    if (!into || node.is_boolean() || !std::isfinite(*into)) wrong_type(node, "a number");
   }
   /// Strings, or whole numbers that are converted to strings.
   void words(const toml::node& node, std::vector<std::string>& into) {

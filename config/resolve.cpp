@@ -201,6 +201,22 @@ void check_stores(Resolver& resolver, const ServeSettings& settings) {
   }
 }
 
+void check_rules(Resolver& resolver, const ServeSettings& settings) {
+  if (settings.rules.empty()) return;
+  if (settings.artifacts.directory.empty())
+    resolver.problem("what rules take is kept, but there is no place for it: give --artifacts DIR");
+  std::set<std::string_view> names;
+  for (const RuleSettings& rule : settings.rules) {
+    if (!names.insert(rule.name).second)
+      resolver.problem("two rules have the name " + rule.name + ": give each its own");
+    const bool wants_recent = std::ranges::any_of(
+        rule.actions, [](const std::string& action) { return action.starts_with("recent"); });
+    if (wants_recent && !settings.recorder.keep)
+      resolver.problem("the rule " + rule.name +
+                       " takes what was recorded, but nothing records: give --recorder");
+  }
+}
+
 void check_serve(Resolver& resolver, const ServeSettings& settings) {
   if (!is_host_name(settings.host_name)) {
     resolver.problem("the host name \"" + settings.host_name +
@@ -219,6 +235,7 @@ void check_serve(Resolver& resolver, const ServeSettings& settings) {
     resolver.problem("dump.runtime_directory says where runtimes see dump.directory, which is not given");
   }
   check_stores(resolver, settings);
+  check_rules(resolver, settings);
   if (!secured && settings.local.empty()) return;
   if (secured) resolver.require_tls(settings.tls, "the agent");
   if (settings.policy.grants.empty()) {

@@ -109,6 +109,26 @@ struct EgressSettings {
   std::uint64_t rate = 10 << 20;         ///< Bytes that it takes in a second, until that was measured.
 };
 
+/// What to take of a runtime when something happens to it.
+struct RuleSettings {
+  std::string name;  ///< For the log, the metrics and what is taken.
+  auth::RuntimeFilter runtimes;
+  bool start = false;                ///< When it starts.
+  std::string counter;               ///< "System.Runtime[cpu-usage]": when its value is beyond a bound.
+  std::vector<std::string> tags;     ///< "NAME=VALUE": of the series of that counter.
+  std::optional<double> above;       ///< The bound, or
+  std::optional<double> below;       ///< this one.
+  std::optional<double> percentile;  ///< Of a histogram: 50, 95 or 99.
+  Milliseconds lasts{0};             ///< How long the value must be beyond it.
+  std::vector<std::string> actions;  ///< "gcdump", "trace 30s": in turn.
+  std::uint64_t times = 1;           ///< How often it may fire within the time for one application,
+  std::uint64_t total = 10;          ///< and for all.
+  Milliseconds within{60 * 60'000};
+  std::uint64_t bytes =
+      0;              ///< What it may take within the time, on the disk; 0: no limit but the directory's.
+  std::string hours;  ///< "08:00-18:00": the only time of the day; empty: always.
+};
+
 /// Settings of an agent that Configuration and ServeSettings have in common.
 struct AgentSettings {
   std::string host_name;  ///< Name of the runtimes' host; empty: the system's.
@@ -128,6 +148,7 @@ struct AgentSettings {
   RecorderSettings recorder;
   ArtifactSettings artifacts;
   std::vector<EgressSettings> egress;
+  std::vector<RuleSettings> rules;
   ConfinementSettings confinement;
   Milliseconds rescan{5000};
   auth::LimitSettings limits;

@@ -264,6 +264,11 @@ Result<void> check_word(const std::string& what, const std::string& word,
                             : "did you mean \"" + meant + "\"?");
 }
 
+bool is_simple_name(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(),
+                                      [](char c) { return is_letter_or_digit(c) || c == '-' || c == '_'; });
+}
+
 /// Fails if an argument has something in braces that is no variable, or if the program has.
 Result<void> check_command(const std::string& what, const std::vector<std::string>& command) {
   if (command.size() == 1 && command.front().find(' ') != std::string::npos)
@@ -283,10 +288,7 @@ Result<void> check_command(const std::string& what, const std::vector<std::strin
 }  // namespace
 
 Result<void> check_store(const EgressSettings& store) {
-  const bool is_name = !store.name.empty() && std::all_of(store.name.begin(), store.name.end(), [](char c) {
-    return is_letter_or_digit(c) || c == '-' || c == '_';
-  });
-  if (!is_name)
+  if (!is_simple_name(store.name))
     return fail("use the store", store.name, "it has no name of letters, digits, \"-\" and \"_\"",
                 "write name = \"bucket\"");
   if (store.command.empty()) return fail("use the store", store.name, "it has no command");
@@ -300,6 +302,112 @@ Result<void> check_store(const EgressSettings& store) {
   const bool gets_dumps = store.kinds.empty() || std::ranges::find(store.kinds, "dump") != store.kinds.end();
   if (store.stream && !gets_dumps)
     return fail("use the store", store.name, "stream is for dumps, which are not among its kinds");
+  return {};
+}
+
+Result<CounterName> parse_counter(std::string_view text) {
+  const std::size_t bracket = text.find('[');
+  const bool is_one = bracket != std::string_view::npos && bracket > 0 && text.ends_with(']') &&
+                      text.size() > bracket + 2 &&
+                      text.substr(bracket + 1).find_first_of("[,;") == std::string_view::npos;
+  if (!is_one)
+    return fail("use the counter", text, "it is not one instrument",
+                "write the meter and the instrument: System.Runtime[dotnet.gc.pause.time]");
+  return CounterName{std::string(text.substr(0, bracket)),
+                     std::string(text.substr(bracket + 1, text.size() - bracket - 2))};
+}
+
+namespace {
+
+constexpr std::array<std::string_view, 4> kDumpTypes{"mini", "heap", "triage", "full"};
+/// Those of them that last.
+constexpr std::array<std::string_view, 6> kLasting{"trace", "recent",     "counters",
+                                                   "logs",  "exceptions", "profile"};
+
+}  // namespace
+
+Result<RuleAction> parse_rule_action(std::string_view text) {
+  const std::string what = "do = \"" + std::string(text) + "\"";
+  const std::size_t space = std::min(text.find(' '), text.size());
+  RuleAction action{std::string(text.substr(0, space)), {}, {}};
+  const std::span<const std::string_view> taken = std::span(kKinds).subspan(1);  // a crash is not taken
+  RETURN_IF_ERROR(check_word(what, action.kind, taken));
+  if (space == text.size()) return action;
+  const std::string_view argument = text.substr(space + 1);
+  if (action.kind == "dump") {
+    action.type = argument;
+    RETURN_IF_ERROR(check_word(what, action.type, kDumpTypes));
+  } else if (std::find(kLasting.begin(), kLasting.end(), action.kind) != kLasting.end()) {
+    ASSIGN_OR_RETURN(action.duration, parse_duration(argument));
+  } else {
+    return fail("use", what, action.kind + " takes nothing more");
+  }
+  return action;
+}
+
+Result<std::pair<int, int>> parse_hours(std::string_view text) {
+  std::array<int, 4> numbers{};
+  const std::string pattern = "00:00-00:00";
+  bool fits = text.size() == pattern.size();
+  for (std::size_t at = 0; fits && at < text.size(); ++at) {
+    const bool is_digit = text[at] >= '0' && text[at] <= '9';
+    fits = pattern[at] == '0' ? is_digit : text[at] == pattern[at];
+    constexpr std::size_t kEach = 3;
+    constexpr int kTen = 10;
+    if (fits && is_digit) numbers.at(at / kEach) = numbers.at(at / kEach) * kTen + (text[at] - '0');
+  }
+  constexpr int kMinutes = 60;
+  constexpr int kDay = 24 * kMinutes;
+  const int from = numbers[0] * kMinutes + numbers[1];
+  const int to = numbers[2] * kMinutes + numbers[3];
+  if (!fits || numbers[1] >= kMinutes || numbers[3] >= kMinutes || from >= kDay || to > kDay || from == to)
+    return fail("use the hours", text, "they are no two times of the day", "write \"08:00-18:00\"");
+  return std::pair(from, to);
+}
+
+namespace {
+
+tl::unexpected<Error> wrong_rule(const RuleSettings& rule, std::string_view why, std::string_view hint = {}) {
+  return fail("use the rule", rule.name, why, hint);
+}
+
+Result<void> check_counter_rule(const RuleSettings& rule) {
+  RETURN_IF_ERROR(parse_counter(rule.counter));
+  if (rule.above.has_value() == rule.below.has_value())
+    return wrong_rule(rule, "a counter is compared with one bound", "write when.above or when.below");
+  constexpr std::array kPercentiles{50.0, 95.0, 99.0};
+  if (rule.percentile && std::ranges::find(kPercentiles, *rule.percentile) == kPercentiles.end())
+    return wrong_rule(rule, "runtimes tell the percentiles 50, 95 and 99 alone");
+  for (const std::string& tag : rule.tags) {
+    const std::size_t equals = tag.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return wrong_rule(rule, "\"" + tag + "\" is no tag", "write \"NAME=VALUE\"");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_rule(const RuleSettings& rule) {
+  if (!is_simple_name(rule.name))
+    return wrong_rule(rule, "it has no name of letters, digits, \"-\" and \"_\"", "write name = \"heap\"");
+  if (rule.start != rule.counter.empty())
+    return wrong_rule(rule, "it says not what to wait for, or two things",
+                      "write when.start = true, or when.counter with when.above or when.below");
+  if (rule.start) {
+    const bool has_more =
+        rule.above || rule.below || rule.percentile || !rule.tags.empty() || rule.lasts.count() > 0;
+    if (has_more) return wrong_rule(rule, "a start has no value: it is no counter");
+  } else {
+    RETURN_IF_ERROR(check_counter_rule(rule));
+  }
+  if (rule.actions.empty()) return wrong_rule(rule, "it takes nothing", "write do = [\"gcdump\"]");
+  for (const std::string& action : rule.actions) {
+    RETURN_IF_ERROR(parse_rule_action(action));
+  }
+  if (!rule.hours.empty()) {
+    RETURN_IF_ERROR(parse_hours(rule.hours));
+  }
   return {};
 }
 

@@ -87,6 +87,27 @@ inline constexpr std::array<std::string_view, 10> kStoreVariables{
 /// Fails if a store has no name or command, or asks for kinds or variables that don't exist.
 [[nodiscard]] Result<void> check_store(const EgressSettings& store);
 
+/// An instrument of a meter or of an EventSource, from "System.Runtime[cpu-usage]".
+struct CounterName {
+  std::string provider;
+  std::string name;
+};
+[[nodiscard]] Result<CounterName> parse_counter(std::string_view text);
+
+/// What a rule takes, from "gcdump", "trace 30s" or "dump heap".
+struct RuleAction {
+  std::string kind;
+  Milliseconds duration{0};  ///< 0 if it has none, or takes the usual one.
+  std::string type;          ///< Of a dump; empty: the usual one.
+};
+[[nodiscard]] Result<RuleAction> parse_rule_action(std::string_view text);
+
+/// Minutes of the day, from "08:00-18:00".
+[[nodiscard]] Result<std::pair<int, int>> parse_hours(std::string_view text);
+
+/// Fails if the rule can't be used: it says nothing to look for, or two things, or nothing to take.
+[[nodiscard]] Result<void> check_rule(const RuleSettings& rule);
+
 /// $TMPDIR or else /tmp, where runtimes put their sockets and stock tools look for them.
 [[nodiscard]] std::string temporary_directory();
 

@@ -93,7 +93,7 @@ def limits_table(settings):
 
 def keys_table(settings):
     """Of tables in the file, whose keys have no flags."""
-    rows = [[f"`{setting['key'].rpartition('NAME.')[2].removeprefix('grants.').removeprefix('egress.')}`", setting["type"],
+    rows = [[f"`{setting['key'].rpartition('NAME.')[2].removeprefix('grants.').removeprefix('egress.').removeprefix('rules.')}`", setting["type"],
              default_cell(setting["default"]), markdown(sentence(setting["help"]))] for setting in settings]
     return table(["key", "type", "default", "meaning"], rows)
 
@@ -102,15 +102,16 @@ def configuration_parts(settings):
     def below(prefix):
         return [setting for setting in settings if setting["key"].startswith(prefix)]
 
-    remotes, grants, roles, stores, limits = (below(each) for each in ("remotes.", "grants.", "roles.", "egress.", "limits."))
-    rest = [each for each in settings if each not in remotes + grants + roles + stores + limits]
+    remotes, grants, roles, stores, rules, limits = (
+        below(each) for each in ("remotes.", "grants.", "roles.", "egress.", "rules.", "limits."))
+    rest = [each for each in settings if each not in remotes + grants + roles + stores + rules + limits]
     agent = [each for each in rest if {"serve", "check"} <= set(each["commands"]) <= {"serve", "check", "doctor"}]
     mirror = [each for each in rest if "serve" not in each["commands"]]
     both = [each for each in rest if each not in agent + mirror]
     # The flags of these stand with [tls].
     remotes = [each | ({"flag": "", "variable": ""} if ".tls." in each["key"] else {}) for each in remotes]
     return {"agent": settings_table(agent), "limits": limits_table(limits), "grants": keys_table(grants),
-            "roles": keys_table(roles), "stores": keys_table(stores), "mirror": settings_table(mirror + remotes), "both": settings_table(both)}
+            "roles": keys_table(roles), "stores": keys_table(stores), "rules": keys_table(rules), "mirror": settings_table(mirror + remotes), "both": settings_table(both)}
 
 
 # Manual pages.

@@ -27,6 +27,7 @@
 #include "cli/setup/confine.hpp"
 #include "cli/setup/helpers.hpp"
 #include "cli/setup/remotes.hpp"
+#include "cli/setup/rules.hpp"
 #include "cli/terminal/terminal_keys.hpp"
 #include "config/resolve.hpp"
 #include "config/settings.hpp"
@@ -212,14 +213,8 @@ Result<router::AgentSettings> agent_settings(const config::ServeSettings& settin
   agent.discovery = {settings.search, settings.search_processes, settings.named, settings.rescan};
   agent.dump = {settings.dump.directory, settings.dump.runtime_directory, settings.dump.max_bytes,
                 settings.dump.keep_free_bytes};
-  if (settings.app_metrics.keep) {
-    ASSIGN_OR_RETURN(auto counters, router::CounterSelection::parse(settings.app_metrics.counters));
-    router::CounterLimits limits;
-    limits.interval = settings.app_metrics.interval;
-    std::string names;
-    for (const std::string& each : settings.app_metrics.counters) names += (names.empty() ? "" : ",") + each;
-    agent.app_metrics = router::AppMetricsSettings{std::move(counters), std::move(names), limits};
-  }
+  ASSIGN_OR_RETURN(agent.app_metrics, counters_of(settings));
+  ASSIGN_OR_RETURN(agent.rules, rules_of(settings));
   const config::RecorderSettings& recorder = settings.recorder;
   if (recorder.keep) agent.recorder = router::RecorderSettings{recorder.samples, recorder.runtime_bytes};
   agent.artifacts_directory = settings.artifacts.directory;

@@ -109,7 +109,8 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
              return examine(caller, what, share);
            },
            [this] { return metrics_text(); },
-           app_metrics_text()},
+           app_metrics_text(),
+           rules_text()},
       unauthenticated_share_(std::make_shared<transport::Share>(loop, kStrangersShare)),
       admin_(loop, {[this] { return why_not_ready(); }, [this] { return metrics_text(); }}),
       session_began_(loop),
@@ -120,8 +121,13 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
   registry_.on_size([this](std::uint64_t bytes) { budget_.set_own(bytes); });
 }
 
+std::function<std::string(const Registry::Filter&)> Agent::rules_text() const {
+  if (!settings_.rules) return {};
+  return [this](const Registry::Filter& seen) { return to_json(rules_->report(seen)); };
+}
+
 std::function<std::string(const Registry::Filter&)> Agent::app_metrics_text() const {
-  if (!settings_.app_metrics) return {};
+  if (!settings_.app_metrics || !settings_.app_metrics->shown) return {};
   return [this](const Registry::Filter& counted) { return app_metrics_->text(counted); };
 }
 
@@ -205,8 +211,17 @@ Task<void> Agent::run() {
     tasks_.spawn(watch_helper(settings_.readers->process(),
                               "starts readers has ended, by a signal or for lack of memory: there are no "
                               "recordings over HTTP, no profiles as files, and no --app-metrics,"));
+  if (settings_.rules) {
+    rules_.emplace(loop_, log_, *settings_.rules,
+                   Rules::Parts{registry_, api_, limits_, *audit_, artifacts_,
+                                [this](const std::string& id) { return app_metrics_->why_not(id); }});
+    tasks_.spawn(rules_->run());
+    tasks_.spawn(rules_->open_journal());
+  }
   if (settings_.app_metrics) {
-    app_metrics_.emplace(loop_, registry_, meters_, readers_, log_, *settings_.app_metrics);
+    OnMeasurement tell;
+    if (rules_) tell = [this](const Runtime& of, const events::Measurement& each) { rules_->take(of, each); };
+    app_metrics_.emplace(loop_, registry_, meters_, readers_, log_, *settings_.app_metrics, std::move(tell));
     tasks_.spawn(app_metrics_->run());
   }
   if (artifacts_ != nullptr && settings_.artifacts.age.count() > 0) tasks_.spawn(remove_old_artifacts());
@@ -232,7 +247,9 @@ Task<void> Agent::run() {
   if (settings_.linger) accepting_.spawn(end_when_unused());
   tasks_.spawn(give_back_memory());
   co_await stopped_.wait();
+  if (rules_) rules_->stop();
   co_await drain();
+  if (rules_ && stops_ < 2) co_await with_deadline(loop_, rules_->idle(), kEndLimit);
   serving_.clear();
   resumption_.clear();
   api_.artifacts.end_keeping();

@@ -18,6 +18,7 @@
 #include "router/agent/egress/store_sender.hpp"
 #include "router/agent/mirror_dialler.hpp"
 #include "router/agent/recorder/recorder.hpp"
+#include "router/agent/rules/rules.hpp"
 #include "router/agent/runtimes/connect_port.hpp"
 #include "router/agent/runtimes/discovery.hpp"
 #include "router/certificates/credential_watch.hpp"
@@ -125,6 +126,7 @@ struct AgentSettings {
   std::string artifacts_directory;                 ///< If empty, nothing is kept.
   ArtifactLimits artifacts;                        ///< Of that directory.
   std::vector<StoreSettings> stores;               ///< To which it is sent.
+  std::optional<RulesSettings> rules;              ///< If empty, there are none.
   std::shared_ptr<const CommandProcess> commands;  ///< Those of the stores; null if there are none.
   std::shared_ptr<const SamplerProcess> sampler;   ///< May be null: there are no profiles then.
   std::shared_ptr<const ReaderProcess> readers;    ///< May be null: there are no recordings over HTTP then.
@@ -216,6 +218,8 @@ class Agent {
   }
   /// Null if the metrics of applications are not kept.
   [[nodiscard]] std::function<std::string(const Registry::Filter&)> app_metrics_text() const;
+  /// Null if there are no rules.
+  [[nodiscard]] std::function<std::string(const Registry::Filter&)> rules_text() const;
   /// Null if there is no recorder.
   [[nodiscard]] RecentRequests::FilesOf recent_files() const;
   void write_process(MetricsText& text) const;
@@ -223,6 +227,7 @@ class Agent {
   void write_diagnostics(MetricsText& text) const;
   void write_recorder(MetricsText& text) const;
   void write_stores(MetricsText& text) const;
+  void write_rules(MetricsText& text) const;
   void write_resumption(MetricsText& text) const;
 
   transport::Loop& loop_;
@@ -258,6 +263,7 @@ class Agent {
   ResumptionTable resumption_;  ///< Its tasks, which use the parts below, are cleared by run().
   ApiParts api_;
   std::vector<std::unique_ptr<StoreSender>> senders_;
+  std::optional<Rules> rules_;
   std::shared_ptr<transport::Share>
       unauthenticated_share_;  ///< The loop's time for all peers without a session.
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();

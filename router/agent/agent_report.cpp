@@ -124,6 +124,17 @@ void Agent::write_stores(MetricsText& text) const {
         &StoreCounts::waiting);
 }
 
+void Agent::write_rules(MetricsText& text) const {
+  if (!rules_) return;
+  const auto write = [&](std::string_view name, std::string_view help, std::uint64_t RuleCounts::*count) {
+    text.family(name, kCounter, help);
+    for (const auto& [rule, counts] : rules_->counts())
+      text.sample(counts.*count, MetricsText::label("rule", rule));
+  };
+  write("farport_rule_firings_total", "How often a rule has fired.", &RuleCounts::fired);
+  write("farport_rule_failures_total", "Firings for which not all was taken.", &RuleCounts::failed);
+}
+
 std::string Agent::describe(const Caller& caller) const {
   const auto up = std::chrono::steady_clock::now() - started_;
   const json response = {
@@ -275,6 +286,7 @@ std::string Agent::metrics_text() const {
   write_diagnostics(text);
   write_recorder(text);
   write_stores(text);
+  write_rules(text);
   write_resumption(text);
   write_limits(text, settings_.limits);
   discovery_.write_metrics(text);

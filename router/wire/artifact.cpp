@@ -33,6 +33,7 @@ json object_of(const Artifact& artifact) {
           {"size", artifact.size},
           {"sent_to", artifact.sent_to},
           {"sha256", artifact.sha256},
+          {"cause", artifact.cause},
           {"only_in", artifact.only_in},
           {"stops_for", artifact.stops_for}};
 }
@@ -80,7 +81,8 @@ Artifact artifact_of(const json& object) {
   artifact.size = number_at<std::uint64_t>(object, "size");
   artifact.sent_to = stores_in(object);
   artifact.sha256 = text_in(object, "sha256");
-  // An older agent keeps everything itself.
+  // An older agent has no rules, and keeps everything itself.
+  artifact.cause = object.value("cause", "");
   artifact.only_in = object.value("only_in", "");
   artifact.stops_for = object.value("stops_for", std::uint32_t{0});
   if (artifact.state == Artifact::State::whole && artifact.kind != kCrash && artifact.sha256.empty())

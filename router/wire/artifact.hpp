@@ -28,6 +28,7 @@ struct Artifact {
   Runtime runtime;       ///< As it was listed last.
   std::string time;      ///< When a crash's process ended, or when this was asked for; UTC, RFC 3339.
   std::string taken_by;  ///< Who asked for it, for people; empty if nobody did.
+  std::string cause{};   ///< What a rule saw that took it; empty if none did.
   std::string owner;     ///< The same as a digest, for the gate.
   std::string why;       ///< How a crash's process ended, or why this is cut; empty if that is not known.
   std::vector<std::string> permissions;  ///< What a caller needs to have it: all of these.

@@ -270,13 +270,6 @@ std::string time_text(std::time_t time) {
   return {text.data(), std::strftime(text.data(), text.size(), kTimeFormat, &utc)};
 }
 
-std::optional<std::time_t> time_in(const std::string& text) {
-  std::tm utc{};
-  const char* end = ::strptime(text.c_str(), kTimeFormat, &utc);
-  if (end == nullptr || *end != '\0') return std::nullopt;
-  return ::timegm(&utc);
-}
-
 json object_of(const Diagnosis& diagnosis) {
   json object = {{"step", diagnosis.step},
                  {"level", to_string(diagnosis.finding.level)},
@@ -361,9 +354,9 @@ Result<DoctorAnswer> doctor_answer_from_json(std::string_view body) {
     const json object = parse_bounded(body, kMaxValues);
     DoctorAnswer answer;
     answer.version = shown_text(object, "version");
-    const auto time = time_in(object.at("time").get<std::string>());
+    const auto time = utc_time(object.at("time").get<std::string>());
     if (!time) return unreadable("\"time\" is no time");
-    answer.time = *time;
+    answer.time = std::chrono::system_clock::to_time_t(*time);
     for (const json& each : object.at("diagnoses")) {
       if (answer.diagnoses.size() == kMaxDiagnoses) break;
       auto diagnosis = diagnosis_in(each);

@@ -61,6 +61,13 @@ std::string utc_text(std::chrono::system_clock::time_point time) {
   return text;
 }
 
+std::optional<std::chrono::system_clock::time_point> utc_time(const std::string& text) {
+  std::tm parts{};
+  const char* const end = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  if (end == nullptr || *end != '\0') return std::nullopt;
+  return std::chrono::system_clock::from_time_t(::timegm(&parts));
+}
+
 std::string_view to_string(RuntimeEvent::Kind kind) {
   switch (kind) {
     case RuntimeEvent::Kind::added:

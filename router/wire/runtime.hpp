@@ -85,6 +85,8 @@ using RuntimePtr = std::shared_ptr<const Runtime>;
 
 /// A time as RFC 3339 in UTC, in seconds.
 [[nodiscard]] std::string utc_text(std::chrono::system_clock::time_point time);
+/// The inverse; empty if the text is no such time.
+[[nodiscard]] std::optional<std::chrono::system_clock::time_point> utc_time(const std::string& text);
 
 /// A change of a runtime, as an agent reports it.
 struct RuntimeEvent {

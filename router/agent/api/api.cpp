@@ -76,6 +76,7 @@ tl::expected<Api::RouteEntry, Refusal> Api::handler_of(const Route& route) {
       {"GET", "/v1/access", &Api::access},
       {"GET", "/v1/metrics", &Api::metrics},
       {"GET", "/v1/metrics/runtimes", &Api::app_metrics},
+      {"GET", "/v1/rules", &Api::rules},
       {"GET", "/v1/runtimes/{id}/process", &Api::process},
       {"POST", "/v1/runtimes/{id}/ipc", &Api::connection, kResumed},
       {"POST", "/v1/runtimes/{id}/dump", &Api::dump, kTaken | kResumed},
@@ -150,6 +151,22 @@ Handled Api::keep(Response& response, RouteEntry known, Route route) {
   auto refused = co_await parts_.artifacts.keep(response, route, session_.caller, std::move(*runtime),
                                                 std::move(handle), shared_from_this());
   co_return refused;
+}
+
+Task<tl::expected<Artifact, Refusal>> Api::take(std::string method, std::string target, std::string cause) {
+  transport::MessageHead request;
+  request.method = method;
+  request.path = target;
+  const Route route = parse_route(method, target);
+  const auto known = handler_of(route);
+  if (!known) co_return tl::unexpected(known.error());
+  auto runtime = parts_.runtimes.find(route, session_.caller);
+  if (!runtime) co_return tl::unexpected(runtime.error());
+  ArtifactRequests::Handle handle = [this, known, route](Response& to) { return answer(*known, to, route); };
+  auto begun =
+      co_await parts_.artifacts.begin(std::move(request), route, session_.caller, std::move(*runtime),
+                                      std::move(handle), shared_from_this(), std::move(cause));
+  co_return begun;
 }
 
 Task<void> Api::outlive(std::unique_ptr<Http2Stream> request, RouteEntry known, Route route) {
@@ -264,6 +281,15 @@ Handled Api::carry_connection(Response& response, tl::expected<RuntimePtr, Refus
   }
   RequestEndpoint tool(response);
   co_await parts_.connections.carry(session_.caller, std::move(runtime), tool);
+  co_return std::nullopt;
+}
+
+Handled Api::rules(Response& response, Route) {
+  if (!parts_.rules_text)
+    co_return not_sent(http_status::kNotFound, "this agent has no rules: [[rules]] in its file makes some");
+  std::function<std::string()> make = [this] { return parts_.rules_text(session_.visible()); };
+  co_await send_text(response, *session_.share->share(), parts_.runtimes.instance_field(), kJson,
+                     std::move(make));
   co_return std::nullopt;
 }
 

@@ -160,6 +160,8 @@ struct ApiParts {
   std::function<std::string()> metrics_text;  ///< GET /v1/metrics
   /// GET /v1/metrics/runtimes, for the runtimes that pass the filter. Null if these metrics are not kept.
   std::function<std::string(const Registry::Filter&)> app_metrics_text;
+  /// GET /v1/rules, for the runtimes that pass the filter. Null if there are no rules.
+  std::function<std::string(const Registry::Filter&)> rules_text;
 };
 
 /// The API of one session. It lives on after the session for as long as it makes a resumable answer.
@@ -171,6 +173,10 @@ class Api : public std::enable_shared_from_this<Api> {
 
   /// Answers one request. Returns when its stream has ended, or when another task has taken it over.
   transport::Task<void> handle(std::unique_ptr<transport::Http2Stream> request);
+  /// Has the agent itself take what a request with keep=true for this target would. Returns the artifact once
+  /// that has begun. `cause` says why it is taken.
+  transport::Task<tl::expected<Artifact, Refusal>> take(std::string method, std::string target,
+                                                        std::string cause);
   /// Waits until nobody watches the artifacts in this session.
   transport::Task<void> unwatched() const { return parts_.artifacts.unwatched(session_); }
 
@@ -193,6 +199,7 @@ class Api : public std::enable_shared_from_this<Api> {
   Handled examine(Response& response, Route route);
   Handled metrics(Response& response, Route route);
   Handled app_metrics(Response& response, Route route);
+  Handled rules(Response& response, Route route);
   Handled connection(Response& response, Route route);
   Handled carry_connection(Response& response, tl::expected<RuntimePtr, Refusal> runtime);
   Handled in_place(Response& response, Route route, Handler work);

@@ -123,32 +123,48 @@ Handled ArtifactRequests::keep(Response& response, const Route& route, const Cal
   if (route.parameter("stay") == "true")
     co_return not_sent(http_status::kBadRequest,
                        "stay and keep leave the dump at different places: give one");
-  const Artifact wanted = artifact_for(route, caller, *runtime);
+  const auto begun = co_await begin(response.request(), route, caller, std::move(runtime), std::move(handle),
+                                    std::move(owner), {});
+  if (!begun) co_return begun.error();
+  co_await response.send(http_status::kOk, kJson, to_json(*begun));
+  co_return std::nullopt;
+}
+
+Task<tl::expected<Artifact, Refusal>> ArtifactRequests::begin(transport::MessageHead request, Route route,
+                                                              const Caller& caller, RuntimePtr runtime,
+                                                              Handle handle, std::shared_ptr<void> owner,
+                                                              std::string cause) {
+  Artifact wanted = artifact_for(route, caller, *runtime);
+  wanted.cause = std::move(cause);
   AuditEntry entry{"artifact", caller};
   entry.command = "keep";
   entry.runtime = runtime;
   const AuditOnExit audited(audit_, entry, AuditOnExit::Clock::now());
   auto refused = note_decision(entry, authorize_artifact(caller, wanted));
   if (!refused) refused = note_decision(entry, authorize_keeping(caller, *runtime));
+  tl::expected<Artifact, Refusal> begun = tl::unexpected(refused.value_or(Refusal{}));
   if (!refused)
-    refused = co_await begin_keeping(response, wanted, std::move(handle), std::move(owner), entry);
-  if (refused) entry.outcome = {entry.allowed ? Outcome::Kind::failed : Outcome::Kind::refused, refused->why};
-  co_return refused;
+    begun = co_await begin_keeping(std::move(request), std::move(wanted), std::move(handle), std::move(owner),
+                                   entry);
+  if (!begun)
+    entry.outcome = {entry.allowed ? Outcome::Kind::failed : Outcome::Kind::refused, begun.error().why};
+  co_return begun;
 }
 
-Handled ArtifactRequests::begin_keeping(Response& response, Artifact wanted, Handle handle,
-                                        std::shared_ptr<void> owner, AuditEntry& entry) {
-  auto kept = co_await kept_.begin(response.request(), std::move(wanted), entry.caller);
-  if (!kept) co_return kept.error();
+Task<tl::expected<Artifact, Refusal>> ArtifactRequests::begin_keeping(transport::MessageHead request,
+                                                                      Artifact wanted, Handle handle,
+                                                                      std::shared_ptr<void> owner,
+                                                                      AuditEntry& entry) {
+  auto kept = co_await kept_.begin(std::move(request), std::move(wanted), entry.caller);
+  if (!kept) co_return tl::unexpected(kept.error());
   const std::shared_ptr<KeptResponse> answer = *kept;
   entry.arguments = arguments_of(answer->artifact());
   kept_.run(answer, handle(*answer), std::move(owner));
   co_await with_deadline(loop_, answer->decided(), kUntilDecided);
-  if (answer->refused()) co_return answer->refused();
+  if (answer->refused()) co_return tl::unexpected(*answer->refused());
   answer->set_told();
   entry.outcome = {};
-  co_await response.send(http_status::kOk, kJson, to_json(answer->artifact()));
-  co_return std::nullopt;
+  co_return answer->artifact();
 }
 
 Handled ArtifactRequests::list(Response& response, const Route& route, CallerSession& session) {

@@ -52,6 +52,13 @@ class ArtifactRequests {
   /// goes into, once that has begun, or soon. `owner` keeps alive what `handle` uses.
   Handled keep(Response& response, const Route& route, const Caller& caller, RuntimePtr runtime,
                Handle handle, std::shared_ptr<void> owner);
+  /// The same for the agent itself. Returns the artifact once that has begun. `cause` says why it is taken.
+  transport::Task<tl::expected<Artifact, Refusal>> begin(transport::MessageHead request, Route route,
+                                                         const Caller& caller, RuntimePtr runtime,
+                                                         Handle handle, std::shared_ptr<void> owner,
+                                                         std::string cause);
+  /// Waits until an artifact is not being taken by this agent any more.
+  transport::Task<void> ended(std::string id) { return kept_.ended(std::move(id)); }
   /// Sends an artifact's content from `offset` on, without asking whether the receiver may have it. Notes the
   /// outcome in `entry`.
   Handled send(Response& response, Artifact artifact, std::uint64_t offset, AuditEntry& entry,
@@ -71,8 +78,10 @@ class ArtifactRequests {
   void watch_directory();
   /// One of a runtime that the caller sees.
   transport::Task<tl::expected<Artifact, Refusal>> find_seen(std::string id, const Caller& caller);
-  Handled begin_keeping(Response& response, Artifact wanted, Handle handle, std::shared_ptr<void> owner,
-                        AuditEntry& entry);
+  transport::Task<tl::expected<Artifact, Refusal>> begin_keeping(transport::MessageHead request,
+                                                                 Artifact wanted, Handle handle,
+                                                                 std::shared_ptr<void> owner,
+                                                                 AuditEntry& entry);
   Handled remove_now(const Artifact& artifact);
 
   transport::Loop& loop_;

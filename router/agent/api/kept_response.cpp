@@ -315,8 +315,12 @@ Task<bool> KeptAnswers::drop(std::string id) {
   const auto known = under_way_.find(id);
   if (known == under_way_.end()) co_return false;
   known->second->content().drop();
-  while (under_way_.contains(id)) co_await ended_.wait();
+  co_await ended(std::move(id));
   co_return true;
+}
+
+Task<void> KeptAnswers::ended(std::string id) {
+  while (under_way_.contains(id)) co_await ended_.wait();
 }
 
 }  // namespace farport::router

@@ -151,6 +151,8 @@ class KeptAnswers {
   }
   /// Breaks one off and removes it. Returns whether it was under way here.
   transport::Task<bool> drop(std::string id);
+  /// Waits until this one is not under way here.
+  transport::Task<void> ended(std::string id);
   /// Waits until none is under way.
   transport::Task<void> idle() { return tasks_.idle(); }
   void clear() { tasks_.clear(); }

@@ -6,12 +6,8 @@
 #include <fmt/format.h>
 
 #include "base/escape.hpp"
-#include "base/text.hpp"
 #include "router/agent/metrics/metrics.hpp"
 #include "router/readers/reader_frames.hpp"
-#include "router/readers/reading.hpp"
-#include "transport/race.hpp"
-#include "transport/timer.hpp"
 
 namespace farport::router {
 
@@ -127,121 +123,23 @@ std::string MetricFamilies::text() const {
   return text.take();
 }
 
-namespace {
-
-using transport::Task;
-
-constexpr transport::Milliseconds kUntilAgain{30'000};
-/// The processor time of a reader in seconds, after which a new session begins. Usual applications take some
-/// milliseconds a minute.
-constexpr std::uint32_t kMetricsProcessorSeconds = 3600;
-/// The owner to whom the memory of all these readers is charged.
-constexpr const char* kOwner = "--app-metrics";
-
-}  // namespace
-
-MetricSession::MetricSession(transport::Loop& loop, Registry& registry, MeterClaims& meters, Readers readers,
-                             const Log& log, const AppMetricsSettings& settings, Runtime runtime)
-    : loop_(loop),
-      registry_(registry),
-      meters_(meters),
-      readers_(std::move(readers)),
-      log_(log),
-      settings_(settings),
-      runtime_(std::move(runtime)),
+MetricSession::MetricSession(transport::Loop& loop, Registry& registry, Readers readers, const Log& log,
+                             const AppMetricsSettings& settings, const OwnReadingSettings& reading,
+                             const OnMeasurement& on_measurement, Runtime runtime)
+    : on_measurement_(on_measurement),
+      shown_(settings.shown),
       table_(settings.limits.most_series),
-      stopped_(loop),
-      tasks_(loop) {
-  tasks_.spawn(run());
-}
+      reading_(
+          loop, registry, std::move(readers), log, reading, std::move(runtime),
+          [this](Reading::Frame frame) { return take(frame); }, [this] { table_.clear(); }) {}
 
-Task<void> MetricSession::end() {
-  // Reading goes on meanwhile, since the session must end before its connection does.
-  co_await stop();
-  tasks_.clear();
-}
-
-Task<void> MetricSession::stop() {
-  while (stopping_) co_await stopped_.wait();
-  if (!session_) co_return;
-  stopping_ = true;
-  co_await tell_to_stop(*std::exchange(session_, std::nullopt));
-  stopping_ = false;
-  stopped_.changed();
-}
-
-Task<void> MetricSession::tell_to_stop(ipc::SessionId session) {
-  co_await meters_.until_stoppable(runtime_.id, session);
-  co_await stop_own_session(registry_, runtime_.id, session);
-}
-
-Task<void> MetricSession::run() {
-  for (;;) {
-    // Reserve memory before the meters: nobody who wants the meters has to wait for this memory.
-    const auto memory = co_await readers_.place_for(ReadingTask::Kind::metrics, kOwner);
-    if (!memory) {
-      log_->warn("cannot read the counters of {}: {}; {}; retrying", runtime_.name, memory.error().why,
-                 memory.error().hint);
-      co_await transport::sleep(loop_, kUntilAgain);
-      continue;
-    }
-    MeterClaims::Place place = co_await meters_.hold(runtime_.id);
-    ReadingRequest wanted{{ReadingTask::Kind::metrics, (*memory)->bytes(), kMetricsProcessorSeconds},
-                          settings_.names};
-    const Result<HowEnded> recorded = co_await record(std::move(wanted));
-    session_.reset();
-    table_.clear();
-    place.reset();
-    if (recorded && *recorded == HowEnded::gave_way) continue;
-    if (!recorded) log_->warn("{}; retrying", recorded.error().message());
-    co_await transport::sleep(loop_, kUntilAgain);
-  }
-}
-
-Task<Result<MetricSession::HowEnded>> MetricSession::record(ReadingRequest wanted_reading) {
-  const auto wanted = settings_.counters.wanted(runtime_.version, settings_.limits);
-  const auto asked = MeterClaims::Clock::now();
-  CO_ASSIGN_OR_RETURN(const auto session,
-                      co_await begin_own_session(registry_, runtime_, "read the counters of", wanted));
-  session_ = session.id;
-  if (const auto reading = meter_reading(wanted)) meters_.began(runtime_.id, session.id, *reading, asked);
-  transport::Event over(loop_);
-  Result<void> read;
-  transport::TaskSet reading(loop_);
-  reading.spawn(read_to_end(*session.stream, std::move(wanted_reading), read, over));
-  const bool claimed = co_await first_of(meters_.claimed(runtime_.id), over.wait());
-  if (!claimed && !read) co_return tl::unexpected(read.error());
-  if (!claimed) co_return HowEnded::by_itself;
-  log_->info("the counters of {} (pid {}) are not collected while a caller reads its meters", runtime_.name,
-             runtime_.pid);
-  // Reading goes on meanwhile: the session must exist for as long as its stop is under way.
-  co_await stop();
-  co_return HowEnded::gave_way;
-}
-
-Task<void> MetricSession::read_to_end(transport::FdStream& from, ReadingRequest wanted, Result<void>& how,
-                                      transport::Event& over) {
-  how = co_await read_values(from, std::move(wanted));
-  over.set();
-}
-
-Task<Result<void>> MetricSession::read_values(transport::FdStream& from, ReadingRequest wanted) {
-  Reading reading(loop_, std::move(wanted));
-  CO_RETURN_IF_ERROR(reading.begin(*readers_.process));
-  transport::TaskSet feeding(loop_);
-  feeding.spawn(reading.pass_all_on(from));
-  for (std::size_t notices = 0;;) {
-    const auto frame = co_await reading.next();
-    if (!frame) co_return fail("read the counters of", runtime_.name, frame.error().why);
-    if (frame->kind == ReaderFrame::end) co_return Result<void>();
-    if (frame->kind == ReaderFrame::notice && ++notices <= kMaxNotices)
-      log_->warn("counters of {}: {}", runtime_.name, shortened(frame->text, kMaxNoticeBytes));
-    if (frame->kind != ReaderFrame::measurement) continue;
-    const auto measurement = decode_measurement(frame->text);
-    if (!measurement)
-      co_return fail("read the counters of", runtime_.name, "its reader process sent malformed data");
-    table_.take(*measurement, MetricTable::Clock::now());
-  }
+Result<void> MetricSession::take(const Reading::Frame& frame) {
+  if (frame.kind != ReaderFrame::measurement) return {};
+  const auto measurement = decode_measurement(frame.text);
+  if (!measurement) return fail("read", "a measurement", "its reader process sent malformed data");
+  if (on_measurement_) on_measurement_(reading_.runtime(), *measurement);
+  if (shown_ && shown_->takes(*measurement)) table_.take(*measurement, MetricTable::Clock::now());
+  return {};
 }
 
 namespace {
@@ -253,17 +151,33 @@ constexpr std::size_t kMaxRuntimes = 100;
 }  // namespace
 
 AppMetrics::AppMetrics(transport::Loop& loop, Registry& registry, MeterClaims& meters, Readers readers,
-                       Log log, AppMetricsSettings settings)
+                       Log log, AppMetricsSettings settings, OnMeasurement on_measurement)
     : log_(std::move(log)),
       settings_(std::move(settings)),
+      on_measurement_(std::move(on_measurement)),
+      reading_{"the counters",
+               "--app-metrics",
+               ReadingTask::Kind::metrics,
+               settings_.names,
+               &meters,
+               [this](const Runtime& runtime) {
+                 return settings_.counters.wanted(runtime.version, settings_.limits);
+               }},
       kept_(loop, registry, log_, kMaxRuntimes, "the applications' metrics",
-            [this, &loop, &registry, &meters, readers = std::move(readers)](const Runtime& runtime) {
-              return std::make_unique<MetricSession>(loop, registry, meters, readers, log_, settings_,
-                                                     runtime);
+            [this, &loop, &registry,
+             readers = std::move(readers)](const Runtime& runtime) -> std::unique_ptr<MetricSession> {
+              if (settings_.wanted && !settings_.wanted(runtime)) return nullptr;
+              return std::make_unique<MetricSession>(loop, registry, readers, log_, settings_, reading_,
+                                                     on_measurement_, runtime);
             }) {}
 
-Task<void> AppMetrics::end() {
+transport::Task<void> AppMetrics::end() {
   return kept_.end(kStopLimit);
+}
+
+std::string AppMetrics::why_not(const std::string& runtime_id) const {
+  const auto known = kept_.all().find(runtime_id);
+  return known == kept_.all().end() ? "its counters are not read" : known->second->why_not();
 }
 
 std::string AppMetrics::text(const Registry::Filter& filter) const {

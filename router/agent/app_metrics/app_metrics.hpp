@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,13 +12,13 @@
 
 #include "base/log.hpp"
 #include "events/measurements.hpp"
+#include "router/agent/own_readings/own_reading.hpp"
 #include "router/agent/runtimes/meter_claims.hpp"
 #include "router/agent/runtimes/own_session.hpp"
 #include "router/agent/runtimes/registry.hpp"
 #include "router/readers/reader_process.hpp"
 #include "router/recordings/counters.hpp"
 #include "router/wire/runtime.hpp"
-#include "transport/task_set.hpp"
 
 namespace farport::router {
 
@@ -97,55 +98,48 @@ struct AppMetricsSettings {
   CounterSelection counters;
   std::string names;  ///< The same selection as text, for selection_named().
   CounterLimits limits;
+  /// Which of them Prometheus gets; empty: none, since rules want them.
+  std::optional<CounterSelection> shown;
+  /// Where it is set, only these runtimes have a session.
+  std::function<bool(const Runtime&)> wanted;
 };
 
-/// Keeps a session with one runtime for as long as the runtime is listed, and its last values in a table.
+/// Gets each measurement of a runtime that comes from its session.
+using OnMeasurement = std::function<void(const Runtime&, const events::Measurement&)>;
+
+/// The measurements of one runtime for as long as it is listed, and its last values in a table.
 class MetricSession {
  public:
-  /// Begins at once, and tries again after a while if the session fails or ends. Stops for callers who read
-  /// meters in another way. All arguments must outlive it.
-  MetricSession(transport::Loop& loop, Registry& registry, MeterClaims& meters, Readers readers,
-                const Log& log, const AppMetricsSettings& settings, Runtime runtime);
+  /// Begins at once (see OwnReading). All references must outlive it.
+  MetricSession(transport::Loop& loop, Registry& registry, Readers readers, const Log& log,
+                const AppMetricsSettings& settings, const OwnReadingSettings& reading,
+                const OnMeasurement& on_measurement, Runtime runtime);
   MetricSession(const MetricSession&) = delete;
   MetricSession& operator=(const MetricSession&) = delete;
 
-  [[nodiscard]] const Runtime& runtime() const { return runtime_; }
-  /// Takes over what has changed about the runtime.
-  void change(Runtime runtime) { runtime_ = std::move(runtime); }
+  [[nodiscard]] const Runtime& runtime() const { return reading_.runtime(); }
+  void change(Runtime runtime) { reading_.change(std::move(runtime)); }
   [[nodiscard]] const MetricTable& table() const { return table_; }
+  /// Why there are no measurements at present; empty if they come.
+  [[nodiscard]] const std::string& why_not() const { return reading_.why_not(); }
 
   /// Has the runtime stop the session for good.
-  transport::Task<void> end();
+  transport::Task<void> end() { return reading_.end(); }
 
  private:
-  transport::Task<void> run();
-  transport::Task<void> stop();
-  transport::Task<void> tell_to_stop(ipc::SessionId session);
-  enum class HowEnded : std::uint8_t { by_itself, gave_way };
-  transport::Task<Result<HowEnded>> record(ReadingRequest wanted_reading);
-  transport::Task<void> read_to_end(transport::FdStream& from, ReadingRequest wanted, Result<void>& how,
-                                    transport::Event& over);
-  transport::Task<Result<void>> read_values(transport::FdStream& from, ReadingRequest wanted);
+  Result<void> take(const Reading::Frame& frame);
 
-  transport::Loop& loop_;
-  Registry& registry_;
-  MeterClaims& meters_;
-  Readers readers_;
-  const Log& log_;
-  const AppMetricsSettings& settings_;
-  Runtime runtime_;
+  const OnMeasurement& on_measurement_;
+  std::optional<CounterSelection> shown_;
   MetricTable table_;
-  std::optional<ipc::SessionId> session_;
-  bool stopping_ = false;
-  transport::Condition stopped_;
-  transport::TaskSet tasks_;
+  OwnReading reading_;
 };
 
 /// Keeps a MetricSession for each runtime in the registry.
 class AppMetrics {
  public:
   AppMetrics(transport::Loop& loop, Registry& registry, MeterClaims& meters, Readers readers, Log log,
-             AppMetricsSettings settings);
+             AppMetricsSettings settings, OnMeasurement on_measurement = {});
   AppMetrics(const AppMetrics&) = delete;
   AppMetrics& operator=(const AppMetrics&) = delete;
 
@@ -156,10 +150,14 @@ class AppMetrics {
 
   /// The metrics of the runtimes that pass the filter, in the text format of Prometheus.
   [[nodiscard]] std::string text(const Registry::Filter& filter) const;
+  /// Why there are no measurements of this runtime at present; empty if they come.
+  [[nodiscard]] std::string why_not(const std::string& runtime_id) const;
 
  private:
   Log log_;
   AppMetricsSettings settings_;
+  OnMeasurement on_measurement_;
+  OwnReadingSettings reading_;
   PerRuntime<MetricSession> kept_;
 };
 

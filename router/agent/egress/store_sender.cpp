@@ -6,7 +6,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "base/text.hpp"
 #include "transport/offload.hpp"
@@ -29,19 +28,6 @@ constexpr Milliseconds kLookAnyway{60'000};
 constexpr Milliseconds kUntilSettled{200};
 /// After so many tries a store gets a crash as it can be made.
 constexpr unsigned kTriesForAll = 3;
-
-/// The agent sends to a store what it keeps itself: a store may have everything.
-auth::PolicyRules rules_for(const std::string& store) {
-  auth::Grant all{"egress " + store, {}, "admin", {}};
-  all.identity.local = {std::to_string(::geteuid())};
-  return {{}, {all}, {}};
-}
-
-Caller caller_for(const std::string& store, const auth::Policy& policy) {
-  Caller caller{"egress " + store, auth::identity_of(::geteuid()), {}};
-  caller.access = policy.access_of(*caller.identity);
-  return caller;
-}
 
 /// What a command gets, as the answer to a request.
 class CommandResponse final : public Response {
@@ -75,8 +61,7 @@ StoreSender::StoreSender(transport::Loop& loop, Log log, std::shared_ptr<Store> 
       log_(std::move(log)),
       store_(std::move(store)),
       parts_(std::move(parts)),
-      policy_(auth::Policy::make(rules_for(name())).value()),
-      caller_(caller_for(name(), policy_)),
+      own_("egress " + name()),
       watch_(loop, parts_.artifacts->path(),
              [this](const char* entry) {
                if (Artifacts::may_be_description(entry)) changed_.set();
@@ -194,11 +179,11 @@ Task<void> StoreSender::note_failure(std::string id, Error why) {
 }
 
 Task<Result<void>> StoreSender::send(Artifact artifact) {
-  AuditEntry entry = entry_about(artifact, "send", caller_);
+  AuditEntry entry = entry_about(artifact, "send", own_.caller());
   const AuditOnExit audited(parts_.audit, entry, AuditOnExit::Clock::now());
   Result<void> sent;
   // Whoever reads the store decides by the roles there, but the audit says by which rule it went.
-  const auto refused = note_decision(entry, authorize_artifact(caller_, artifact));
+  const auto refused = note_decision(entry, authorize_artifact(own_.caller(), artifact));
   if (refused) {
     sent = not_sent_to(name(), refused->why);
   } else if (!stored_.contains(artifact.id)) {

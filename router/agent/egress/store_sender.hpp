@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "auth/policy.hpp"
 #include "base/log.hpp"
 #include "router/agent/api/artifact_requests.hpp"
 #include "router/agent/api/recent_requests.hpp"
 #include "router/agent/artifacts/artifacts.hpp"
 #include "router/agent/gate/audit.hpp"
+#include "router/agent/gate/own_caller.hpp"
 #include "router/agent/stores/store.hpp"
 #include "transport/directory_watch.hpp"
 #include "transport/event.hpp"
@@ -72,8 +72,7 @@ class StoreSender {
   Log log_;
   std::shared_ptr<Store> store_;
   Parts parts_;
-  auth::Policy policy_;  ///< Gives the store everything.
-  Caller caller_;
+  OwnCaller own_;  ///< The agent sends what it keeps itself: a store may have everything.
   transport::DirectoryWatch watch_;
   transport::Event changed_;  ///< The directory.
   transport::Condition tried_;

@@ -40,8 +40,9 @@ class PerRuntime {
   using Make = std::function<std::unique_ptr<Kept>(const Runtime&)>;
   using Removed = std::function<void(std::unique_ptr<Kept>)>;
 
-  /// At most `most` runtimes have one. `what` is named in the warning about further ones: "the recorder".
-  /// `removed`, if set, gets what was kept for a runtime that has ended.
+  /// At most `most` runtimes have one, and those for which `make` returns null none. `what` is named in the
+  /// warning about further ones: "the recorder". `removed`, if set, gets what was kept for a runtime that has
+  /// ended.
   PerRuntime(transport::Loop& loop, Registry& registry, Log log, std::size_t most, const char* what,
              Make make, Removed removed = {})
       : loop_(loop),
@@ -92,7 +93,7 @@ class PerRuntime {
                  runtime.pid, what_, most_);
       return;
     }
-    kept_.emplace(runtime.id, make_(runtime));
+    if (auto made = make_(runtime)) kept_.emplace(runtime.id, std::move(made));
   }
 
   transport::Loop& loop_;

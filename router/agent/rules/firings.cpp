@@ -1,0 +1,260 @@
+#include "router/agent/rules/firings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <ctime>
+#include <map>
+#include <span>
+#include <stdexcept>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/files.hpp"
+#include "base/output_file.hpp"
+#include "base/text.hpp"
+#include "router/wire/artifact.hpp"
+#include "router/wire/json_members.hpp"
+#include "router/wire/runtime_json.hpp"
+
+namespace farport::router {
+namespace {
+
+constexpr std::size_t kLargestJournal = std::size_t{16} << 20;
+constexpr std::size_t kLongestHost = 100;
+constexpr std::size_t kLongestText = 1000;
+constexpr std::array kStates{"under_way", "done", "failed", "broken_off"};
+
+std::int64_t milliseconds_of(Firing::Clock::time_point time) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
+}
+
+json object_of(const Firing& firing) {
+  return {{"number", firing.number},
+          {"rule", firing.rule},
+          {"subject", firing.subject},
+          {"runtime_id", firing.runtime_id},
+          {"runtime", firing.runtime},
+          {"time", milliseconds_of(firing.time)},
+          {"cause", shortened(firing.cause, kLongestText)},
+          {"state", to_string(firing.state)},
+          {"why", shortened(firing.why, kLongestText)},
+          {"artifacts", firing.artifacts},
+          {"bytes", firing.bytes}};
+}
+
+Firing firing_of(const json& object) {
+  Firing firing;
+  firing.number = number_at<std::uint64_t>(object, "number");
+  firing.rule = text_in(object, "rule");
+  firing.subject = text_in(object, "subject");
+  firing.runtime_id = text_in(object, "runtime_id");
+  firing.runtime = text_in(object, "runtime");
+  firing.time = Firing::Clock::time_point(std::chrono::milliseconds(number_at<std::int64_t>(object, "time")));
+  firing.cause = text_in(object, "cause");
+  const auto* const state = std::ranges::find(kStates, text_in(object, "state"));
+  if (state == kStates.end()) throw std::invalid_argument("no such state");
+  firing.state = static_cast<Firing::State>(state - kStates.begin());
+  firing.why = text_in(object, "why");
+  firing.artifacts = object.at("artifacts").get<std::vector<std::string>>();
+  firing.bytes = number_at<std::uint64_t>(object, "bytes");
+  return firing;
+}
+
+/// The journal's name for a host, which may have any letters.
+std::string name_for(const std::string& host) {
+  std::string name = ".rules-";
+  for (const char letter : host.substr(0, kLongestHost)) name += is_artifact_id_letter(letter) ? letter : '_';
+  return name;
+}
+
+Result<UniqueFd> open_file(const std::string& path, int flags) {
+  constexpr mode_t kOwn = 0600;
+  UniqueFd file(::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW | O_CREAT, kOwn));
+  if (!file) return fail_errno("open", path, errno);
+  return file;
+}
+
+Result<void> write_down(const UniqueFd& file, const std::string& path, std::string_view text) {
+  const int error = write_whole(file.get(), std::as_bytes(std::span(text)));
+  if (error != 0) return fail_errno("write", path, error);
+  if (::fsync(file.get()) != 0) return fail_errno("write", path, errno);
+  return {};
+}
+
+/// What the lines say: the last one of each number counts. A line that a kill has cut is left out.
+std::vector<Firing> read_lines(std::string_view text) {
+  std::map<std::uint64_t, Firing> all;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (auto firing = firing_from_json(text.substr(0, end))) all[firing->number] = std::move(*firing);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  std::vector<Firing> firings;
+  for (auto& [number, firing] : all) firings.push_back(std::move(firing));
+  return firings;
+}
+
+}  // namespace
+
+std::string_view to_string(Firing::State state) {
+  return kStates.at(static_cast<std::size_t>(state));
+}
+
+std::string to_json(const Firing& firing) {
+  return text_of(object_of(firing));
+}
+
+Result<Firing> firing_from_json(std::string_view text) {
+  try {
+    return firing_of(parse_bounded(text, kEventValues));
+  } catch (const std::exception& error) {
+    return fail("read", "a line of the rules' journal", reason_of(error));
+  }
+}
+
+Result<std::unique_ptr<FiringJournal>> FiringJournal::open(const std::string& directory,
+                                                           const std::string& host,
+                                                           Firing::Clock::time_point oldest,
+                                                           std::vector<Firing>& firings) {
+  const std::string path = directory + "/" + name_for(host);
+  ASSIGN_OR_RETURN(UniqueFd lock, open_file(path + ".lock", O_RDWR));
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return fail_errno("lock", path, errno);
+    return tl::unexpected(Error{"use", path, "another agent of this host has rules", {}, Cause(EWOULDBLOCK)});
+  }
+  ASSIGN_OR_RETURN(const UniqueFd before, open_file(path, O_RDONLY));
+  const auto text = read_limited(before.get(), kLargestJournal);
+  if (!text) return fail_errno("read", path, errno);
+  firings = read_lines(*text);
+  std::erase_if(firings, [oldest](const Firing& each) { return each.time < oldest; });
+  std::string lines;
+  for (Firing& each : firings) {
+    if (each.state == Firing::State::under_way) {
+      each.state = Firing::State::broken_off;
+      each.why = "the agent ended meanwhile";
+    }
+    lines += to_json(each) + "\n";
+  }
+  // Whatever happens meanwhile, one of both is there as a whole.
+  const std::string next = path + ".next";
+  std::ignore = ::unlink(next.c_str());
+  ASSIGN_OR_RETURN(UniqueFd file, open_file(next, O_WRONLY | O_APPEND | O_EXCL));
+  RETURN_IF_ERROR(write_down(file, next, lines));
+  if (::rename(next.c_str(), path.c_str()) != 0) return fail_errno("replace", path, errno);
+  const UniqueFd above(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!above || ::fsync(above.get()) != 0) return fail_errno("write", directory, errno);
+  return std::unique_ptr<FiringJournal>(new FiringJournal(path, std::move(lock), std::move(file)));
+}
+
+Result<void> FiringJournal::append(const Firing& firing) {
+  const std::lock_guard held(mutex_);
+  return write_down(file_, path_, to_json(firing) + "\n");
+}
+
+Firings::Firings(std::vector<Firing> past) {
+  const auto now = Clock::now();
+  for (Firing& each : past) {
+    // A clock that was set back must not stop a rule for ever.
+    each.time = std::min(each.time, now);
+    next_ = std::max(next_, each.number + 1);
+    all_.push_back(std::move(each));
+  }
+}
+
+namespace {
+
+/// When the window that holds `times` firings is over, so that there is room for one more; empty if there is.
+std::optional<Firings::Clock::time_point> until_room(const std::vector<const Firing*>& within,
+                                                     std::size_t times, std::chrono::milliseconds window) {
+  if (within.size() < times) return std::nullopt;
+  return within[within.size() - times]->time + window;
+}
+
+std::optional<Firings::Limited> beyond_hours(const RuleLimits& limits, Firings::Clock::time_point now) {
+  if (!limits.hours) return std::nullopt;
+  const std::time_t seconds = Firings::Clock::to_time_t(now);
+  std::tm parts{};
+  ::localtime_r(&seconds, &parts);
+  constexpr int kMinutes = 60;
+  const int minute = parts.tm_hour * kMinutes + parts.tm_min;
+  const auto [from, to] = *limits.hours;
+  const bool inside = from <= to ? minute >= from && minute < to : minute >= from || minute < to;
+  if (inside) return std::nullopt;
+  constexpr int kDay = 24 * kMinutes;
+  const int ahead = (from - minute + kDay) % kDay;
+  return Firings::Limited{"it is not the time of day", now + std::chrono::minutes(ahead)};
+}
+
+}  // namespace
+
+std::optional<Firings::Limited> Firings::limited(const Rule& rule, const std::string& subject,
+                                                 Clock::time_point now) const {
+  const RuleLimits& limits = rule.limits;
+  std::vector<const Firing*> own;
+  std::vector<const Firing*> all;
+  std::uint64_t bytes = 0;
+  for (const Firing& each : all_) {
+    if (each.rule != rule.name) continue;
+    if (each.state == Firing::State::under_way)
+      return Limited{"it is being taken for " + each.runtime, std::nullopt};
+    if (each.time + limits.within <= now) continue;
+    all.push_back(&each);
+    bytes += each.bytes;
+    if (each.subject == subject) own.push_back(&each);
+  }
+  if (const auto until = until_room(own, limits.times, limits.within))
+    return Limited{fmt::format("it has fired {} times, which is its limit", own.size()), until};
+  if (const auto until = until_room(all, limits.total, limits.within))
+    return Limited{fmt::format("it has fired {} times for all applications, which is its limit", all.size()),
+                   until};
+  if (limits.bytes && bytes >= *limits.bytes && !all.empty())
+    return Limited{fmt::format("{} bytes were taken, and {} are its limit", bytes, *limits.bytes),
+                   all.front()->time + limits.within};
+  return beyond_hours(limits, now);
+}
+
+bool Firings::has_fired(const Rule& rule, const std::string& runtime_id) const {
+  return std::ranges::any_of(
+      all_, [&](const Firing& each) { return each.rule == rule.name && each.runtime_id == runtime_id; });
+}
+
+Firing& Firings::begin(Firing firing) {
+  firing.number = next_++;
+  return all_.emplace_back(std::move(firing));
+}
+
+void Firings::take_back(std::uint64_t number) {
+  std::erase_if(all_, [number](const Firing& each) { return each.number == number; });
+}
+
+Firing* Firings::find(std::uint64_t number) {
+  const auto known = std::ranges::find(all_, number, &Firing::number);
+  return known == all_.end() ? nullptr : &*known;
+}
+
+const Firing* Firings::last(const std::string& rule, const std::string& subject) const {
+  const auto known = std::find_if(all_.rbegin(), all_.rend(), [&](const Firing& each) {
+    return each.rule == rule && each.subject == subject;
+  });
+  return known == all_.rend() ? nullptr : &*known;
+}
+
+std::size_t Firings::count(const Rule& rule, const std::string& subject, Clock::time_point now) const {
+  return static_cast<std::size_t>(std::ranges::count_if(all_, [&](const Firing& each) {
+    return each.rule == rule.name && each.subject == subject && each.time + rule.limits.within > now;
+  }));
+}
+
+void Firings::forget_before(Clock::time_point oldest) {
+  std::erase_if(all_, [oldest](const Firing& each) {
+    return each.time < oldest && each.state != Firing::State::under_way;
+  });
+}
+
+}  // namespace farport::router

@@ -1,0 +1,96 @@
+// Rule: what to take of a runtime when something happens to it, and within which limits.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "auth/rules.hpp"
+#include "base/error.hpp"
+#include "events/measurements.hpp"
+#include "router/wire/runtime.hpp"
+#include "transport/timer.hpp"
+
+namespace farport::router {
+
+/// A value of a counter or of a meter that is above or below a bound.
+struct CounterCondition {
+  std::string provider;
+  std::string name;
+  std::map<std::string, std::string> tags;  ///< The series must have all of these.
+  std::optional<double> quantile;           ///< Of a histogram: 0.95. Empty: how many values a second.
+  bool above = true;                        ///< Or below.
+  double bound = 0;
+
+  /// Whether the measurement is one of this counter.
+  [[nodiscard]] bool is_about(const events::Measurement& measurement) const;
+  /// The value to compare: growth and counts per second, all else as it is. Empty: there is none. `interval`:
+  /// between measurements of meters.
+  [[nodiscard]] std::optional<double> value_of(const events::Measurement& measurement,
+                                               std::chrono::duration<double> interval) const;
+  [[nodiscard]] bool holds(double value) const { return above ? value > bound : value < bound; }
+};
+
+/// One thing that a rule takes, as a request of the API.
+struct RuleAction {
+  std::string text;    ///< As it is configured: "trace 30s".
+  std::string kind;    ///< "trace"
+  std::string method;  ///< Of the request.
+  std::string query;   ///< "seconds=30"; may be empty.
+
+  /// The request's target for this runtime.
+  [[nodiscard]] std::string target(const std::string& runtime) const {
+    return "/v1/runtimes/" + runtime + "/" + kind + "?keep=true" + (query.empty() ? "" : "&" + query);
+  }
+};
+
+/// How often a rule may fire.
+struct RuleLimits {
+  std::size_t times = 1;                 ///< In the window, for one subject.
+  std::size_t total = 10;                ///< In the window, for all.
+  std::chrono::milliseconds within{0};   ///< The window.
+  std::optional<std::uint64_t> bytes{};  ///< What its artifacts may take on the disk, in the window.
+  /// Minutes of the day, in the agent's time zone, from when to when it may fire; the second may be smaller.
+  std::optional<std::pair<int, int>> hours{};
+};
+
+struct Rule {
+  std::string name;
+  std::string when;  ///< The condition in words.
+  auth::RuntimeFilter runtimes;
+  std::optional<CounterCondition> counter;  ///< Empty: when a runtime starts.
+  std::chrono::milliseconds lasts{0};       ///< How long the condition must hold.
+  std::vector<RuleAction> actions;          ///< In turn.
+  RuleLimits limits;
+};
+
+/// Whether something has been so for a time.
+class Lasting {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// Notes whether it is so at `now`. Returns whether it has been for `time`. What was not noted for a while
+  /// is not known to have been so.
+  bool note(bool holds, Clock::time_point now, std::chrono::milliseconds time);
+  /// It must be so for the whole time once more.
+  void begin_anew() { since_.reset(); }
+  /// Since when it has been so; empty if it is not.
+  [[nodiscard]] const std::optional<Clock::time_point>& since() const { return since_; }
+
+ private:
+  static constexpr std::chrono::seconds kLongestGap{15};
+
+  std::optional<Clock::time_point> since_;
+  Clock::time_point noted_{};
+};
+
+/// For whom a rule's limits count. It stays the same when an application is started again in its container,
+/// and no process can choose that of another container or user.
+[[nodiscard]] std::string subject_of(const Runtime& runtime);
+
+}  // namespace farport::router
