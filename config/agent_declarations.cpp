@@ -416,6 +416,16 @@ std::vector<Setting<EgressSettings>> egress_settings() {
   };
 }
 
+namespace {
+
+const Choice& entry_level_choice() {
+  static const Choice choice{"wait for log entries of the level",
+                             {"Trace", "Debug", "Information", "Warning", "Error", "Critical"}};
+  return choice;
+}
+
+}  // namespace
+
 std::vector<Setting<RuleSettings>> rule_settings() {
   using R = RuleSettings;
   using F = auth::RuntimeFilter;
@@ -439,22 +449,44 @@ std::vector<Setting<RuleSettings>> rule_settings() {
       {.key = "when.start", .help = "When a runtime starts", .kind = K::Boolean{at<&R::start>}},
       {.key = "when.counter",
        .help = "When this instrument of a meter or of an EventSource is beyond a bound: "
-               "`System.Runtime[cpu-usage]`. What grows is compared by its growth a second, a histogram by "
+               "`Orders[queue]`. What grows is compared by its growth a second, a histogram by "
                "its values a second or a percentile",
        .kind = K::Text{at<&R::counter>}},
       {.key = "when.tags",
        .help = "The series of that counter, as `NAME=VALUE`; each that has all of these counts by itself",
        .default_text = "all",
        .kind = K::Texts{at<&R::tags>}},
-      {.key = "when.above", .help = "The bound, or", .kind = K::Number{at<&R::above>}},
-      {.key = "when.below", .help = "this one", .kind = K::Number{at<&R::below>}},
+      {.key = "when.above", .help = "The value is above this", .kind = K::Number{at<&R::above>}},
+      {.key = "when.below", .help = "The value is below this", .kind = K::Number{at<&R::below>}},
       {.key = "when.percentile",
        .help = "Of a histogram: 50, 95 or 99",
        .kind = K::Number{at<&R::percentile>}},
       {.key = "when.for",
-       .help = "How long the value must be beyond it without a break",
-       .default_text = "once",
+       .help = "How long the value must be beyond it without a break; of a hang, how long that must last",
+       .default_text = "once; of a hang `30s`",
        .kind = K::Duration{at<&R::lasts>}},
+      {.key = "when.log",
+       .help = "When it logs in these categories: globs, `[\"*\"]` for all",
+       .kind = K::Texts{at<&R::logs>}},
+      {.key = "when.level",
+       .help = "The lowest level of these",
+       .kind = K::OneOf{at<&R::level>, entry_level_choice}},
+      {.key = "when.exception",
+       .help = "When it throws exceptions of these types: globs, `[\"*\"]` for all. Types that derive from "
+               "them are others",
+       .kind = K::Texts{at<&R::exceptions>}},
+      {.key = "when.text",
+       .help = "The log entry's or the exception's message has this text in it",
+       .default_text = "any",
+       .kind = K::Text{at<&R::text>}},
+      {.key = "when.times",
+       .help = "How many of these there must be within the time",
+       .kind = K::Count{at<&R::count>}},
+      {.key = "when.within", .help = "The time for `when.times`", .kind = K::Duration{at<&R::span>}},
+      {.key = "when.hang",
+       .help = "When its process stands still (stopped by a signal or a debugger, or frozen), or its runtime "
+               "does not answer",
+       .kind = K::Boolean{at<&R::hang>}},
       {.key = "do",
        .help =
            "What to take, in turn: `recent`, `trace`, `profile`, `counters`, `logs` and `exceptions`, each "
@@ -467,7 +499,7 @@ std::vector<Setting<RuleSettings>> rule_settings() {
       {.key = "limit.total",
        .help = "The same for all applications together",
        .kind = K::Count{at<&R::total>}},
-      {.key = "limit.within", .help = "The time", .kind = K::Duration{at<&R::within>}},
+      {.key = "limit.within", .help = "The time of the other limits", .kind = K::Duration{at<&R::within>}},
       {.key = "limit.bytes",
        .help = "It does not fire again within the time once it has taken so much, on the disk",
        .default_text = "none",

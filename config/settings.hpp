@@ -113,16 +113,23 @@ struct EgressSettings {
 struct RuleSettings {
   std::string name;  ///< For the log, the metrics and what is taken.
   auth::RuntimeFilter runtimes;
-  bool start = false;                ///< When it starts.
-  std::string counter;               ///< "System.Runtime[cpu-usage]": when its value is beyond a bound.
-  std::vector<std::string> tags;     ///< "NAME=VALUE": of the series of that counter.
-  std::optional<double> above;       ///< The bound, or
-  std::optional<double> below;       ///< this one.
-  std::optional<double> percentile;  ///< Of a histogram: 50, 95 or 99.
-  Milliseconds lasts{0};             ///< How long the value must be beyond it.
-  std::vector<std::string> actions;  ///< "gcdump", "trace 30s": in turn.
-  std::uint64_t times = 1;           ///< How often it may fire within the time for one application,
-  std::uint64_t total = 10;          ///< and for all.
+  bool start = false;                   ///< When it starts.
+  std::string counter;                  ///< "System.Runtime[cpu-usage]": when its value is beyond a bound.
+  std::vector<std::string> tags;        ///< "NAME=VALUE": of the series of that counter.
+  std::optional<double> above;          ///< The bound, or
+  std::optional<double> below;          ///< this one.
+  std::optional<double> percentile;     ///< Of a histogram: 50, 95 or 99.
+  Milliseconds lasts{0};                ///< How long the value must be beyond it, or the process hang.
+  std::vector<std::string> logs;        ///< When it logs in these categories: globs.
+  std::string level = "Warning";        ///< The lowest level of these.
+  std::vector<std::string> exceptions;  ///< When it throws these types: globs.
+  std::string text;                     ///< What the message of either has in it.
+  std::uint64_t count = 1;              ///< So many of these
+  Milliseconds span{60'000};            ///< in this time.
+  bool hang = false;                    ///< When its process stands still, or does not answer.
+  std::vector<std::string> actions;     ///< "gcdump", "trace 30s": in turn.
+  std::uint64_t times = 1;              ///< How often it may fire within the time for one application,
+  std::uint64_t total = 10;             ///< and for all.
   Milliseconds within{60 * 60'000};
   std::uint64_t bytes =
       0;              ///< What it may take within the time, on the disk; 0: no limit but the directory's.

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <numeric>
+#include <set>
 #include <span>
 
 #include <fmt/format.h>
@@ -313,7 +314,10 @@ Result<CounterName> parse_counter(std::string_view text) {
   if (!is_one)
     return fail("use the counter", text, "it is not one instrument",
                 "write the meter and the instrument: System.Runtime[dotnet.gc.pause.time]");
-  return CounterName{std::string(text.substr(0, bracket)),
+  // That it is an EventSource and not a meter is for the session.
+  constexpr std::string_view kEventCounters = "EventCounters\\";
+  const std::size_t begin = text.starts_with(kEventCounters) ? kEventCounters.size() : 0;
+  return CounterName{std::string(text.substr(begin, bracket - begin)),
                      std::string(text.substr(bracket + 1, text.size() - bracket - 2))};
 }
 
@@ -323,6 +327,14 @@ constexpr std::array<std::string_view, 4> kDumpTypes{"mini", "heap", "triage", "
 /// Those of them that last.
 constexpr std::array<std::string_view, 6> kLasting{"trace", "recent",     "counters",
                                                    "logs",  "exceptions", "profile"};
+
+/// As the API allows it.
+Milliseconds longest_of(std::string_view kind) {
+  constexpr Milliseconds kHour{60 * 60'000};
+  constexpr int kDay = 24;
+  if (kind == "profile") return kHour;
+  return kind == "recent" ? kDay * kHour : 7 * kDay * kHour;
+}
 
 }  // namespace
 
@@ -339,6 +351,8 @@ Result<RuleAction> parse_rule_action(std::string_view text) {
     RETURN_IF_ERROR(check_word(what, action.type, kDumpTypes));
   } else if (std::find(kLasting.begin(), kLasting.end(), action.kind) != kLasting.end()) {
     ASSIGN_OR_RETURN(action.duration, parse_duration(argument));
+    const Milliseconds most = longest_of(action.kind);
+    if (action.duration > most) return fail("use", what, "it takes " + to_string(most) + " at most");
   } else {
     return fail("use", what, action.kind + " takes nothing more");
   }
@@ -378,11 +392,40 @@ Result<void> check_counter_rule(const RuleSettings& rule) {
   constexpr std::array kPercentiles{50.0, 95.0, 99.0};
   if (rule.percentile && std::ranges::find(kPercentiles, *rule.percentile) == kPercentiles.end())
     return wrong_rule(rule, "runtimes tell the percentiles 50, 95 and 99 alone");
+  std::set<std::string> names;
   for (const std::string& tag : rule.tags) {
     const std::size_t equals = tag.find('=');
-    if (equals == std::string::npos || equals == 0)
-      return wrong_rule(rule, "\"" + tag + "\" is no tag", "write \"NAME=VALUE\"");
+    if (equals == std::string::npos || equals == 0 || tag.find(',') != std::string::npos)
+      return wrong_rule(rule, "\"" + tag + "\" is no tag", "write \"NAME=VALUE\", without commas");
+    if (!names.insert(tag.substr(0, equals)).second)
+      return wrong_rule(rule, "a tag has one value, and " + tag.substr(0, equals) + " has two");
   }
+  return {};
+}
+
+Result<void> check_condition(const RuleSettings& rule) {
+  const int conditions = static_cast<int>(rule.start) + static_cast<int>(rule.hang) +
+                         static_cast<int>(!rule.counter.empty()) + static_cast<int>(!rule.logs.empty()) +
+                         static_cast<int>(!rule.exceptions.empty());
+  if (conditions != 1)
+    return wrong_rule(rule, "it does not say what to wait for, or says two things",
+                      "write one of when.counter, when.log, when.exception, when.hang and when.start");
+  const bool has_value = rule.above || rule.below || rule.percentile || !rule.tags.empty();
+  if (has_value && rule.counter.empty())
+    return wrong_rule(rule, "above, below, percentile and tags are of when.counter");
+  if (rule.lasts.count() > 0 && rule.counter.empty() && !rule.hang)
+    return wrong_rule(rule, "when.for is of when.counter and when.hang", "see when.times and when.within");
+  const bool is_incident = !rule.logs.empty() || !rule.exceptions.empty();
+  const RuleSettings usual;
+  const bool has_incident = !rule.text.empty() || rule.count != usual.count || rule.span != usual.span ||
+                            (rule.level != usual.level && rule.logs.empty());
+  if (has_incident && (!is_incident || (rule.level != usual.level && rule.logs.empty())))
+    return wrong_rule(rule, "text, times and within are of when.log and when.exception, level of when.log");
+  for (const std::string& category : rule.logs) {
+    if (category.empty() || category.find_first_of("\";=:") != std::string::npos)
+      return wrong_rule(rule, "\"" + category + "\" is no category", "write one such as \"Orders.*\"");
+  }
+  if (!rule.counter.empty()) return check_counter_rule(rule);
   return {};
 }
 
@@ -391,16 +434,7 @@ Result<void> check_counter_rule(const RuleSettings& rule) {
 Result<void> check_rule(const RuleSettings& rule) {
   if (!is_simple_name(rule.name))
     return wrong_rule(rule, "it has no name of letters, digits, \"-\" and \"_\"", "write name = \"heap\"");
-  if (rule.start != rule.counter.empty())
-    return wrong_rule(rule, "it says not what to wait for, or two things",
-                      "write when.start = true, or when.counter with when.above or when.below");
-  if (rule.start) {
-    const bool has_more =
-        rule.above || rule.below || rule.percentile || !rule.tags.empty() || rule.lasts.count() > 0;
-    if (has_more) return wrong_rule(rule, "a start has no value: it is no counter");
-  } else {
-    RETURN_IF_ERROR(check_counter_rule(rule));
-  }
+  RETURN_IF_ERROR(check_condition(rule));
   if (rule.actions.empty()) return wrong_rule(rule, "it takes nothing", "write do = [\"gcdump\"]");
   for (const std::string& action : rule.actions) {
     RETURN_IF_ERROR(parse_rule_action(action));
@@ -408,6 +442,8 @@ Result<void> check_rule(const RuleSettings& rule) {
   if (!rule.hours.empty()) {
     RETURN_IF_ERROR(parse_hours(rule.hours));
   }
+  constexpr std::chrono::hours kLongestWindow{366 * 24};
+  if (rule.within > kLongestWindow) return wrong_rule(rule, "limit.within is a year at most");
   return {};
 }
 

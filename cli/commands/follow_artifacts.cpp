@@ -104,7 +104,8 @@ class ArtifactFollower {
     std::chrono::seconds pause = kFirstPause;
     Clock::time_point again{};
   };
-  /// Returns whether the agent is still taking something.
+  /// Returns whether there is more to come: the agent is still taking something, or a failure is to be tried
+  /// again.
   Task<Result<bool>> receive_from(router::AgentAnswer answer);
   /// Has each agent say when there is something new.
   void listen_to(const std::set<Session>& wanted);
@@ -133,8 +134,8 @@ Task<Result<void>> ArtifactFollower::run() {
     std::set<Session> wanted;
     for (router::AgentAnswer& answer : answers) {
       const Session session = answer.session;
-      CO_ASSIGN_OR_RETURN(const bool is_taking, co_await receive_from(std::move(answer)));
-      if (is_taking || !stopping.contains(session)) wanted.insert(session);
+      CO_ASSIGN_OR_RETURN(const bool has_more, co_await receive_from(std::move(answer)));
+      if (has_more || !stopping.contains(session)) wanted.insert(session);
     }
     listen_to(wanted);
     for (const router::LinkRow& link : mirror_.links()) {
@@ -185,19 +186,24 @@ Task<Result<bool>> ArtifactFollower::receive_from(router::AgentAnswer answer) {
     co_return false;
   }
   failures_.erase(answer.agent);
-  bool is_taking = false;
+  bool has_more = false;
   for (router::Artifact& each : *all) {
-    is_taking = is_taking || each.state == router::Artifact::State::under_way;
-    if (!is_due(each, answer.remote)) continue;
+    has_more = has_more || each.state == router::Artifact::State::under_way;
+    if (!is_due(each, answer.remote)) {
+      has_more = has_more || (failures_.contains(each.id) && each.only_in.empty());
+      continue;
+    }
     if (!each.only_in.empty()) {
       note_failure(each.id,
                    Error{"receive", each.id,
                          "it was to go straight to the store " + each.only_in + ", and is not kept"});
       continue;
     }
+    const std::string id = each.id;
     CO_RETURN_IF_ERROR(co_await receive(std::move(each), answer.session));
+    has_more = has_more || failures_.contains(id);
   }
-  co_return is_taking;
+  co_return has_more;
 }
 
 Task<Result<void>> ArtifactFollower::fill(std::shared_ptr<ArtifactPart> part, std::string id,

@@ -110,7 +110,7 @@ int rules(const config::PsSettings& settings) {
 constexpr const char* kRulesAbout =
     "Shows the rules of agents: what each watches, the value that it saw last, when it may fire, and why it\n"
     "can't. Rules stand in the agents' files, and take dumps, traces and so on though nobody looks. You see\n"
-    "the runtimes that you may see at all; farport artifacts gets what was taken.";
+    "the runtimes whose counters you may read; farport artifacts gets what was taken.";
 constexpr const char* kRulesExamples = R"(Examples:
   farport rules orders.example:9000
   farport rules k8s://prod/ds/farport --json)";

@@ -1,5 +1,6 @@
 #include "cli/setup/rules.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,11 @@ constexpr double kPercent = 100;
 /// What the selection without names has.
 constexpr const char* kUsualCounters = "System.Runtime,Microsoft.AspNetCore.Hosting";
 
+config::Milliseconds hang_time(const config::RuleSettings& rule) {
+  constexpr config::Milliseconds kUsualHang{30'000};
+  return rule.lasts.count() > 0 ? rule.lasts : kUsualHang;
+}
+
 router::CounterCondition counter_of(const config::RuleSettings& rule) {
   const config::CounterName counter = config::parse_counter(rule.counter).value();
   router::CounterCondition condition{counter.provider, counter.name, {}, {}, true, 0};
@@ -29,9 +35,35 @@ router::CounterCondition counter_of(const config::RuleSettings& rule) {
   return condition;
 }
 
+router::IncidentCondition incidents_of(const config::RuleSettings& rule) {
+  router::IncidentCondition condition;
+  const bool are_logs = !rule.logs.empty();
+  condition.pattern.of =
+      are_logs ? router::IncidentPattern::Of::logs : router::IncidentPattern::Of::exceptions;
+  condition.pattern.names = are_logs ? rule.logs : rule.exceptions;
+  const auto* const level = std::ranges::find(events::kLogLevels, rule.level);
+  condition.pattern.level = static_cast<events::LogLevel>(level - events::kLogLevels.begin());
+  condition.pattern.text = rule.text;
+  condition.times = rule.count;
+  condition.within = rule.span;
+  return condition;
+}
+
+/// "exceptions of System.Timeout* with «db»: 5 in 1m"
+std::string incidents_in_words(const config::RuleSettings& rule) {
+  std::string text = rule.logs.empty()
+                         ? fmt::format("exception {}", fmt::join(rule.exceptions, ", "))
+                         : fmt::format("log {} from {}", fmt::join(rule.logs, ", "), rule.level);
+  if (!rule.text.empty()) text += fmt::format(" with \"{}\"", rule.text);
+  if (rule.count > 1) text += fmt::format(", {} in {}", rule.count, config::to_string(rule.span));
+  return text;
+}
+
 /// "System.Runtime[cpu-usage]{a=b} above 80 for 30s"
 std::string condition_in_words(const config::RuleSettings& rule) {
   if (rule.start) return "start";
+  if (rule.hang) return "hang for " + config::to_string(hang_time(rule));
+  if (rule.counter.empty()) return incidents_in_words(rule);
   std::string text = rule.counter;
   if (!rule.tags.empty()) text += fmt::format("{{{}}}", fmt::join(rule.tags, ","));
   if (rule.percentile) text += fmt::format(" p{}", *rule.percentile);
@@ -41,9 +73,18 @@ std::string condition_in_words(const config::RuleSettings& rule) {
   return text;
 }
 
+/// After which it is broken off: for most a while after it should have ended.
+config::Milliseconds longest_for(const config::RuleAction& action) {
+  constexpr config::Milliseconds kMinute{60'000};
+  constexpr config::Milliseconds kUsual{30'000};
+  if (action.kind == "dump") return 30 * kMinute;
+  if (action.kind == "gcdump") return 10 * kMinute;
+  return (action.duration.count() > 0 ? action.duration : kUsual) + kMinute;
+}
+
 router::RuleAction action_of(const std::string& text) {
   const config::RuleAction words = config::parse_rule_action(text).value();
-  router::RuleAction action{text, words.kind, "GET", {}};
+  router::RuleAction action{text, words.kind, "GET", {}, longest_for(words)};
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(words.duration).count();
   if (words.kind == "dump" || words.kind == "profile" || words.kind == "recent") action.method = "POST";
   if (words.kind == "gcdump") action.query = "format=gcdump";
@@ -61,8 +102,10 @@ Result<router::Rule> rule_of(const config::RuleSettings& from) {
   rule.when = condition_in_words(from);
   rule.runtimes = from.runtimes;
   RETURN_IF_ERROR(auth::resolve_users(rule.runtimes.user, "the rule " + from.name));
-  if (!from.start) rule.counter = counter_of(from);
-  rule.lasts = from.lasts;
+  rule.lasts = from.hang ? hang_time(from) : from.lasts;
+  if (!from.counter.empty()) rule.condition = counter_of(from);
+  if (!from.logs.empty() || !from.exceptions.empty()) rule.condition = incidents_of(from);
+  if (from.hang) rule.condition = router::HangCondition();
   for (const std::string& action : from.actions) rule.actions.push_back(action_of(action));
   rule.limits = {from.times, from.total, from.within, {}, {}};
   if (from.bytes > 0) rule.limits.bytes = from.bytes;
@@ -89,7 +132,7 @@ Result<std::optional<router::AppMetricsSettings>> counters_of(const config::Serv
   if (shown) names = settings.app_metrics.counters;
   if (shown && names.empty()) names.emplace_back(kUsualCounters);
   for (const config::RuleSettings& rule : settings.rules)
-    if (!rule.start) names.push_back(rule.counter);
+    if (!rule.counter.empty()) names.push_back(rule.counter);
   if (names.empty()) return std::optional<router::AppMetricsSettings>();
   router::AppMetricsSettings counters;
   ASSIGN_OR_RETURN(counters.counters, router::CounterSelection::parse(names));
@@ -100,7 +143,7 @@ Result<std::optional<router::AppMetricsSettings>> counters_of(const config::Serv
   } else {
     ASSIGN_OR_RETURN(auto rules, rules_of(settings));
     counters.wanted = [rules = std::move(*rules)](const router::Runtime& runtime) {
-      return rules.reads_counters_of(runtime);
+      return rules.has_about<router::CounterCondition>(runtime);
     };
   }
   return std::optional(std::move(counters));

@@ -213,7 +213,7 @@ Task<void> Agent::run() {
                               "recordings over HTTP, no profiles as files, and no --app-metrics,"));
   if (settings_.rules) {
     rules_.emplace(loop_, log_, *settings_.rules,
-                   Rules::Parts{registry_, api_, limits_, *audit_, artifacts_,
+                   Rules::Parts{registry_, api_, limits_, *audit_, artifacts_, readers_, halts_,
                                 [this](const std::string& id) { return app_metrics_->why_not(id); }});
     tasks_.spawn(rules_->run());
     tasks_.spawn(rules_->open_journal());
@@ -249,11 +249,12 @@ Task<void> Agent::run() {
   co_await stopped_.wait();
   if (rules_) rules_->stop();
   co_await drain();
-  if (rules_ && stops_ < 2) co_await with_deadline(loop_, rules_->idle(), kEndLimit);
   serving_.clear();
   resumption_.clear();
   api_.artifacts.end_keeping();
+  if (rules_ && stops_ < 2) co_await with_deadline(loop_, rules_->idle(), kEndLimit);
   co_await dumps_.settled();
+  if (rules_) co_await rules_->end();
   if (app_metrics_) co_await app_metrics_->end();
   if (recorder_) co_await recorder_->end();
   // What was kept last, and what has ended together with the agent.

@@ -72,6 +72,7 @@ std::unique_ptr<events::EventFormatter> event_formatter(const ReadingRequest& wa
     case ReadingRequest::Kind::metrics:
     case ReadingRequest::Kind::methods:
     case ReadingRequest::Kind::joined:
+    case ReadingRequest::Kind::incidents:
     case ReadingRequest::Kind::local:
       break;
     case ReadingRequest::Kind::logs:
@@ -196,6 +197,14 @@ Result<void> tell_measurements(events::MeasurementReader& values, ReaderInput& f
   });
 }
 
+Result<void> tell_incidents(const std::string& patterns, ReaderInput& from, ReaderOutput& to) {
+  ASSIGN_OR_RETURN(auto wanted, patterns_from_json(patterns));
+  IncidentReader reader(std::move(wanted));
+  return read_recording(from, reader, [&] {
+    for (const Incident& each : reader.take()) to.write(ReaderFrame::incident, to_json(each));
+  });
+}
+
 Result<void> tell_methods(ReaderInput& from, ReaderOutput& to) {
   ASSIGN_OR_RETURN(const auto addresses, read_addresses(from));
   events::CodeAddresses wanted;
@@ -298,6 +307,7 @@ Result<void> make_answer(const ReadingRequest& wanted, ReaderInput& from, Reader
     return tell_measurements(values, from, to);
   }
   if (wanted.kind == ReadingRequest::Kind::joined) return join_recordings(from, to);
+  if (wanted.kind == ReadingRequest::Kind::incidents) return tell_incidents(wanted.text, from, to);
   const auto formatter = event_formatter(wanted);
   if (formatter == nullptr) return fail("make", "the answer", "there is no such kind of answer");
   return make_lines(*formatter, from, to);

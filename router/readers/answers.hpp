@@ -11,6 +11,7 @@
 #include "router/readers/reader_frames.hpp"
 #include "router/readers/reader_process.hpp"
 #include "router/recordings/counters.hpp"
+#include "router/recordings/incidents.hpp"
 
 namespace farport::router {
 
@@ -86,6 +87,7 @@ class HeapDocument final : public events::EventFormatter {
 /// Writes the methods at given addresses. The input is first the addresses as a part, eight bytes each
 /// (little-endian), and then a recording in which the runtime names its methods. Errors: the input can't be
 /// read.
+[[nodiscard]] Result<void> tell_incidents(const std::string& patterns, ReaderInput& from, ReaderOutput& to);
 [[nodiscard]] Result<void> tell_methods(ReaderInput& from, ReaderOutput& to);
 
 /// What there is for join_recordings(), in this order: what the process reported, what the agent has sampled

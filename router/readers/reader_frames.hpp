@@ -24,6 +24,7 @@ enum class ReaderFrame : char {
   file = 'w',         ///< A file beside the answer's lines. An empty frame ends it.
   measurement = 'v',  ///< One measurement: see encode_measurement().
   exception = 'x',    ///< One exception: see encode_exception().
+  incident = 'i',     ///< What has fitted a pattern: see Incident.
   method = 'd',       ///< One method: see encode_method().
   notice = 't',       ///< A message from the runtime, for a person.
   enough = 'n',       ///< The recording may be stopped.

@@ -24,9 +24,10 @@ struct ReadingTask {
     objects,  ///< All of its objects, as a .gcdump file.
     profile,  ///< From samples, which come as a part, and methods as the runtime names them.
     metrics,
-    methods,  ///< Of methods at given addresses, which come as a part.
-    joined,   ///< One recording of several: see join_recordings().
-    local,    ///< Whatever the command that has started the reader needs.
+    methods,    ///< Of methods at given addresses, which come as a part.
+    joined,     ///< One recording of several: see join_recordings().
+    incidents,  ///< Log entries and exceptions that fit patterns.
+    local,      ///< Whatever the command that has started the reader needs.
   };
   Kind kind{};
   std::uint64_t memory_bytes = 0;  ///< In addition to what every reader has.
@@ -43,8 +44,8 @@ struct ReadingTask {
 
 /// What a reader is to make, and what it may use up.
 struct ReadingRequest : ReadingTask {
-  std::string
-      text{};  ///< `counters`, `metrics`: their names; `heap`, `objects`, `profile`: the process's name.
+  std::string text{};  ///< `counters`, `metrics`: their names; `incidents`: the patterns; `heap`, `objects`,
+                       ///< `profile`: the process's name.
 };
 
 /// A request of a command on its user's machine: it may use half of the memory, and any processor time.

@@ -29,6 +29,7 @@ bool has_text(ReaderFrame kind) {
     case ReaderFrame::file:
     case ReaderFrame::measurement:
     case ReaderFrame::exception:
+    case ReaderFrame::incident:
     case ReaderFrame::method:
     case ReaderFrame::notice:
     case ReaderFrame::failure:

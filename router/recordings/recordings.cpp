@@ -42,8 +42,6 @@ constexpr int kFirstWithRundownKeyword = 9;
 constexpr std::uint64_t kSampleKeywords = 0xF00000000000;
 /// LoggingEventSource's keyword for entries with their arguments and exceptions.
 constexpr std::uint64_t kJsonMessages = 0x8;
-/// Its keyword for entries as formatted text.
-constexpr std::uint64_t kFormattedMessages = 0x4;
 constexpr std::string_view kUsualLevel = "Information";
 /// Each thread that writes takes 100 KiB of it until the next flush, and a reader may be slow for some
 /// seconds.
@@ -101,6 +99,12 @@ ipc::Provider event_counters(std::string name, std::chrono::milliseconds interva
   return provider;
 }
 
+void leave_out_stacks(ipc::CollectTracing& wanted, std::string_view version) {
+  if (major_of(version) < kFirstWithoutStacks) return;
+  wanted.version = ipc::kCollectTracing3;
+  wanted.stackwalk = false;
+}
+
 ipc::CollectTracing wanted_exceptions() {
   return wanted_of(events::kRuntimeProvider, events::kExceptionKeyword, events::kErrorLevel);
 }
@@ -152,9 +156,7 @@ ipc::CollectTracing wanted_recent(std::string_view version) {
 ipc::CollectTracing wanted_loads(std::string_view version) {
   auto wanted = wanted_of(events::kRuntimeProvider, events::kMethodLoadKeywords, events::kVerboseLevel);
   wanted.buffer_size_mb = kRecentBufferMb;
-  if (major_of(version) < kFirstWithoutStacks) return wanted;
-  wanted.version = ipc::kCollectTracing3;
-  wanted.stackwalk = false;
+  leave_out_stacks(wanted, version);
   return wanted;
 }
 

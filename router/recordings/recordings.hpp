@@ -23,6 +23,12 @@ namespace farport::router {
 /// The counters of an EventSource, at this interval.
 [[nodiscard]] ipc::Provider event_counters(std::string name, std::chrono::milliseconds interval);
 
+/// LoggingEventSource's keyword for entries as they are formatted, which costs less than their arguments.
+inline constexpr std::uint64_t kFormattedMessages = 0x4;
+
+/// Has a runtime that can do so leave out the stacks of events. `version` is the runtime's.
+void leave_out_stacks(ipc::CollectTracing& wanted, std::string_view version);
+
 /// Exceptions when they are thrown, with their stacks.
 [[nodiscard]] ipc::CollectTracing wanted_exceptions();
 

@@ -35,7 +35,8 @@ RuleRow row_of(const json& object) {
   row.state = text_in(object, "state");
   row.why = text_in(object, "why");
   row.until = text_in(object, "until");
-  if (object.contains("value")) row.value = object.at("value").get<double>();
+  if (object.contains("value") && object.at("value").is_number())
+    row.value = object.at("value").get<double>();
   row.fired = number_at<std::uint64_t>(object, "fired");
   row.last = text_in(object, "last");
   row.cause = text_in(object, "cause");

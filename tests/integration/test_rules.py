@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import time
 
 from harness import needs, wait
@@ -51,7 +52,8 @@ class RulesCase(Case):
         return next(each for each in rules if each["name"] == name)["runtimes"]
 
     def row(self, name):
-        return next(each for each in self.rows(name) if each["pid"] == self.application.pid_inside)
+        not_listed = {"state": "not listed", "fired": 0}
+        return next((each for each in self.rows(name) if each["pid"] == self.application.pid_inside), not_listed)
 
     def wait_for_state(self, name, state, seconds=30):
         return wait.until(lambda: (row := self.row(name))["state"] == state and row,
@@ -160,6 +162,54 @@ class Counters(RulesCase):
         self.wait_for_fired("many", 1)
 
 
+class Incidents(RulesCase):
+    def log(self, message, level="Error", category="Orders.Pricing"):
+        self.application.get("/log", message=message, level=level, category=category)
+
+    def test_a_log_line(self):
+        self.begin(rule("errors", 'when.log = ["Orders.*"]\nwhen.level = "Error"\nwhen.text = "no price"', do="stacks"))
+        self.wait_for_state("errors", "watches")
+        time.sleep(2)  # the session begins
+        for wrong in (("no price", "Warning", "Orders.Pricing"), ("no price", "Error", "Other"), ("a price", "Error", "Orders.Pricing")):
+            self.log(*wrong)
+        time.sleep(2)
+        self.assertEqual(self.row("errors")["fired"], 0)
+        self.log("there is no price for it")
+        row = self.wait_for_fired("errors", 1)
+        self.assertIn("Error Orders.Pricing: there is no price for it", row["cause"])
+
+    def test_several_log_lines(self):
+        self.begin(rule("errors", 'when.log = ["*"]\nwhen.level = "Error"\nwhen.times = 5\nwhen.within = "1m"', do="stacks"))
+        self.wait_for_state("errors", "watches")
+        time.sleep(2)
+        for _ in range(4):
+            self.log("wrong")
+        wait.until(lambda: self.row("errors").get("value") == 4, lambda: str(self.row("errors")), 10)
+        self.assertEqual(self.row("errors")["fired"], 0)
+        self.log("wrong")
+        self.wait_for_fired("errors", 1)
+
+    def test_an_exception(self):
+        self.begin(rule("thrown", 'when.exception = ["*OrderException"]\nwhen.text = "the last"', do="stacks"))
+        self.wait_for_state("thrown", "watches")
+        time.sleep(2)
+        self.application.get("/throw", message="the first")
+        self.application.get("/throw", message="the last one")
+        row = self.wait_for_fired("thrown", 1)
+        self.assertRegex(row["cause"], r"^\S*OrderException: the last one$")
+
+
+class Hangs(RulesCase):
+    def test_a_process_that_is_stopped(self):
+        self.begin(rule("hangs", 'when.hang = true\nwhen.for = "5s"', do="stacks"))
+        self.wait_for_state("hangs", "watches")
+        os.kill(self.application.process.pid, signal.SIGSTOP)
+        self.addCleanup(lambda: os.kill(self.application.process.pid, signal.SIGCONT))
+        self.wait_for_state("hangs", "holds")
+        row = wait.until(lambda: (row := self.row("hangs"))["fired"] == 1 and row, lambda: str(self.row("hangs")), 30)
+        self.assertEqual(row["cause"], "its process is stopped")
+
+
 class Starts(RulesCase):
     def test_an_application_that_starts(self):
         self.begin(rule("start", "when.start = true", do="stacks", more="limit.times = 5"))
@@ -179,8 +229,8 @@ class Settings(RulesCase):
         good = f'when.counter = "{TOTAL}"\nwhen.above = 1\n'
         for table, said in (
                 ('name = "a b"\nwhen.start = true\ndo = ["stacks"]', "it has no name of letters"),
-                ('name = "a"\ndo = ["stacks"]', "it says not what to wait for, or two things"),
-                (f'name = "a"\nwhen.start = true\n{good}do = ["stacks"]', "it says not what to wait for, or two things"),
+                ('name = "a"\ndo = ["stacks"]', "it does not say what to wait for"),
+                (f'name = "a"\nwhen.start = true\n{good}do = ["stacks"]', "or says two things"),
                 (f'name = "a"\n{good}', "it takes nothing"),
                 (f'name = "a"\n{good}do = ["gcdmp"]', 'did you mean "gcdump"?'),
                 (f'name = "a"\n{good}do = ["dump hep"]', 'did you mean "heap"?'),

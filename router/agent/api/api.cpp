@@ -252,17 +252,19 @@ Handled Api::metrics(Response& response, Route) {
   co_return std::nullopt;
 }
 
+Registry::Filter Api::counted() const {
+  return [this](const Runtime& runtime) {
+    return session_.caller.sees(runtime) &&
+           session_.caller.access->may(ipc::name_of(ipc::kCollectTracing2), traits_of(runtime)).allowed;
+  };
+}
+
 Handled Api::app_metrics(Response& response, Route) {
   if (!parts_.app_metrics_text)
     co_return bad_request(
         http_status::kNotFound,
         "this agent collects no application metrics: start it with farport serve --app-metrics");
-  // Who may make a runtime report its counters may also see what it has reported.
-  const Registry::Filter counted = [this](const Runtime& runtime) {
-    return session_.caller.sees(runtime) &&
-           session_.caller.access->may(ipc::name_of(ipc::kCollectTracing2), traits_of(runtime)).allowed;
-  };
-  std::function<std::string()> make = [this, counted] { return parts_.app_metrics_text(counted); };
+  std::function<std::string()> make = [this] { return parts_.app_metrics_text(counted()); };
   co_await send_text(response, *session_.share->share(), parts_.runtimes.instance_field(),
                      kMetricsContentType, std::move(make));
   co_return std::nullopt;
@@ -287,7 +289,7 @@ Handled Api::carry_connection(Response& response, tl::expected<RuntimePtr, Refus
 Handled Api::rules(Response& response, Route) {
   if (!parts_.rules_text)
     co_return not_sent(http_status::kNotFound, "this agent has no rules: [[rules]] in its file makes some");
-  std::function<std::string()> make = [this] { return parts_.rules_text(session_.visible()); };
+  std::function<std::string()> make = [this] { return parts_.rules_text(counted()); };
   co_await send_text(response, *session_.share->share(), parts_.runtimes.instance_field(), kJson,
                      std::move(make));
   co_return std::nullopt;

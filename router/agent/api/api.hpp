@@ -200,6 +200,8 @@ class Api : public std::enable_shared_from_this<Api> {
   Handled metrics(Response& response, Route route);
   Handled app_metrics(Response& response, Route route);
   Handled rules(Response& response, Route route);
+  /// The runtimes whose counters the caller may have reported, and so may see what they have reported.
+  [[nodiscard]] Registry::Filter counted() const;
   Handled connection(Response& response, Route route);
   Handled carry_connection(Response& response, tl::expected<RuntimePtr, Refusal> runtime);
   Handled in_place(Response& response, Route route, Handler work);

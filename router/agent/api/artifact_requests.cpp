@@ -56,6 +56,11 @@ void begin_content(Response& response, const Artifact& artifact, std::uint64_t o
   response.send_head(http_status::kOk, std::move(fields), true);
 }
 
+/// The same.
+void begin_events(Response& response) {
+  response.send_head(http_status::kOk, {{"content-type", "application/x-ndjson"}}, true);
+}
+
 std::optional<std::uint64_t> offset_of(const Route& route) {
   const std::string text = route.parameter("offset");
   return text.empty() ? std::uint64_t{0} : number_in<std::uint64_t>(text);
@@ -203,7 +208,7 @@ Handled ArtifactRequests::watch(Response& response, CallerSession& session) {
     transport::Condition& ended_;
   } const watching(session.artifact_watches, unwatched_);
   watch_directory();
-  response.send_head(http_status::kOk, {{"content-type", "application/x-ndjson"}}, true);
+  begin_events(response);
   bool is_gone = false;
   const transport::WhenGone gone(response.stream(), [this, &is_gone] {
     is_gone = true;

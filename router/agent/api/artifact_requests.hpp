@@ -59,6 +59,8 @@ class ArtifactRequests {
                                                          std::string cause);
   /// Waits until an artifact is not being taken by this agent any more.
   transport::Task<void> ended(std::string id) { return kept_.ended(std::move(id)); }
+  /// Breaks off what this agent is taking for an artifact, which is cut then and says why.
+  void break_off(const std::string& id, std::string why) { kept_.break_off(id, std::move(why)); }
   /// Sends an artifact's content from `offset` on, without asking whether the receiver may have it. Notes the
   /// outcome in `entry`.
   Handled send(Response& response, Artifact artifact, std::uint64_t offset, AuditEntry& entry,

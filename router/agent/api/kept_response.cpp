@@ -143,7 +143,11 @@ void ArtifactStream::abort(Error why) {
 }
 
 void ArtifactStream::drop() {
-  abort(is_dropped());
+  break_off(is_dropped());
+}
+
+void ArtifactStream::break_off(Error why) {
+  abort(std::move(why));
   if (transport::Wake* const wake = std::exchange(gone_, nullptr)) wake->wake();
 }
 
@@ -317,6 +321,18 @@ Task<bool> KeptAnswers::drop(std::string id) {
   known->second->content().drop();
   co_await ended(std::move(id));
   co_return true;
+}
+
+void KeptAnswers::break_off(const std::string& id, std::string why) {
+  const auto known = under_way_.find(id);
+  if (known != under_way_.end())
+    known->second->content().break_off(Error{"take", id, std::move(why), {}, Cause(ETIMEDOUT)});
+}
+
+void KeptAnswers::clear() {
+  tasks_.clear();
+  under_way_.clear();
+  ended_.changed();
 }
 
 Task<void> KeptAnswers::ended(std::string id) {

@@ -52,6 +52,8 @@ class ArtifactStream final : public transport::Stream {
   transport::Task<void> refresh();
   /// Removes the artifact, and breaks off what is being taken for it.
   void drop();
+  /// Breaks off what is being taken; the artifact is cut, and says why.
+  void break_off(Error why);
   /// Why it is cut; empty if it is whole. After end().
   [[nodiscard]] const std::string& why_cut() const { return work_->file->artifact().why; }
   /// Why it failed; null if it has not.
@@ -151,11 +153,13 @@ class KeptAnswers {
   }
   /// Breaks one off and removes it. Returns whether it was under way here.
   transport::Task<bool> drop(std::string id);
+  /// Breaks one off that is under way here.
+  void break_off(const std::string& id, std::string why);
   /// Waits until this one is not under way here.
   transport::Task<void> ended(std::string id);
   /// Waits until none is under way.
   transport::Task<void> idle() { return tasks_.idle(); }
-  void clear() { tasks_.clear(); }
+  void clear();
 
  private:
   transport::Task<void> keep(std::shared_ptr<KeptResponse> response,

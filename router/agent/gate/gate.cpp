@@ -17,6 +17,7 @@ bool Caller::sees(const Runtime& runtime) const {
 
 std::string identity_key(const Caller& caller) {
   if (!caller.identity) return {};
+  if (!caller.acting_for.empty()) return "own " + caller.acting_for;
   const auth::Identity& identity = *caller.identity;
   if (identity.local) return "local " + std::to_string(*identity.local);
   // Names contain no control characters, so one name per line is unambiguous.

@@ -20,6 +20,7 @@ struct Caller {
   std::string address;
   std::optional<auth::Identity> identity;  ///< None without TLS, or before the handshake has ended.
   std::optional<auth::Access> access;      ///< None before the handshake has ended.
+  std::string acting_for{};  ///< If it is the agent itself: "rule heap"; it has limits of its own, then.
 
   /// Whether some grant covers this runtime. The agent hides all other runtimes from this caller.
   [[nodiscard]] bool sees(const Runtime& runtime) const;

@@ -15,7 +15,7 @@ auth::PolicyRules rules_for(const std::string& acting_for) {
 
 OwnCaller::OwnCaller(const std::string& acting_for)
     : policy_(auth::Policy::make(rules_for(acting_for)).value()),
-      caller_{acting_for, auth::identity_of(::geteuid()), {}} {
+      caller_{acting_for, auth::identity_of(::geteuid()), {}, acting_for} {
   caller_.access = policy_.access_of(*caller_.identity);
 }
 

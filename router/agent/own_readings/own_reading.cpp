@@ -72,8 +72,8 @@ Task<void> OwnReading::run() {
     }
     std::optional<MeterClaims::Place> place;
     if (settings_.meters != nullptr) place = co_await settings_.meters->hold(runtime_.id);
-    const Result<HowEnded> recorded =
-        co_await record({{settings_.kind, (*memory)->bytes(), kProcessorSeconds}, settings_.selection});
+    ReadingRequest wanted{{settings_.kind, (*memory)->bytes(), kProcessorSeconds}, settings_.selection};
+    const Result<HowEnded> recorded = co_await record(std::move(wanted));
     session_.reset();
     lost_();
     place.reset();

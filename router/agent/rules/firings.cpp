@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <ctime>
 #include <map>
+#include <ranges>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -13,6 +14,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/files.hpp"
@@ -26,6 +28,8 @@ namespace farport::router {
 namespace {
 
 constexpr std::size_t kLargestJournal = std::size_t{16} << 20;
+/// Then it is written anew while the agent runs.
+constexpr std::size_t kLongJournal = std::size_t{1} << 20;
 constexpr std::size_t kLongestHost = 100;
 constexpr std::size_t kLongestText = 1000;
 constexpr std::array kStates{"under_way", "done", "failed", "broken_off"};
@@ -107,7 +111,7 @@ std::string_view to_string(Firing::State state) {
 }
 
 std::string to_json(const Firing& firing) {
-  return text_of(object_of(firing));
+  return router::text_of(object_of(firing));
 }
 
 Result<Firing> firing_from_json(std::string_view text) {
@@ -126,54 +130,96 @@ Result<std::unique_ptr<FiringJournal>> FiringJournal::open(const std::string& di
   ASSIGN_OR_RETURN(UniqueFd lock, open_file(path + ".lock", O_RDWR));
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return fail_errno("lock", path, errno);
-    return tl::unexpected(Error{"use", path, "another agent of this host has rules", {}, Cause(EWOULDBLOCK)});
+    return fail("use", path, "another agent of this host has rules");
   }
   ASSIGN_OR_RETURN(const UniqueFd before, open_file(path, O_RDONLY));
+  // The newest are at the end. A line that begins before that is left out.
+  struct stat found {};
+  if (::fstat(before.get(), &found) != 0) return fail_errno("read", path, errno);
+  const auto largest = static_cast<off_t>(kLargestJournal);
+  if (found.st_size > largest && ::lseek(before.get(), found.st_size - largest, SEEK_SET) < 0)
+    return fail_errno("read", path, errno);
   const auto text = read_limited(before.get(), kLargestJournal);
   if (!text) return fail_errno("read", path, errno);
   firings = read_lines(*text);
   std::erase_if(firings, [oldest](const Firing& each) { return each.time < oldest; });
-  std::string lines;
   for (Firing& each : firings) {
-    if (each.state == Firing::State::under_way) {
-      each.state = Firing::State::broken_off;
-      each.why = "the agent ended meanwhile";
-    }
-    lines += to_json(each) + "\n";
+    if (each.state != Firing::State::under_way) continue;
+    each.state = Firing::State::broken_off;
+    each.why = "the agent ended meanwhile";
   }
+  auto journal = std::unique_ptr<FiringJournal>(new FiringJournal(directory, path, std::move(lock)));
+  RETURN_IF_ERROR(journal->replace(firings));
+  return journal;
+}
+
+bool FiringJournal::is_long() const {
+  const std::lock_guard held(mutex_);
+  return size_ > kLongJournal;
+}
+
+Result<void> FiringJournal::replace(const std::vector<Firing>& firings) {
+  const std::lock_guard held(mutex_);
+  std::string lines;
+  for (const Firing& each : firings) lines += to_json(each) + "\n";
   // Whatever happens meanwhile, one of both is there as a whole.
-  const std::string next = path + ".next";
+  const std::string next = path_ + ".next";
   std::ignore = ::unlink(next.c_str());
   ASSIGN_OR_RETURN(UniqueFd file, open_file(next, O_WRONLY | O_APPEND | O_EXCL));
   RETURN_IF_ERROR(write_down(file, next, lines));
-  if (::rename(next.c_str(), path.c_str()) != 0) return fail_errno("replace", path, errno);
-  const UniqueFd above(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!above || ::fsync(above.get()) != 0) return fail_errno("write", directory, errno);
-  return std::unique_ptr<FiringJournal>(new FiringJournal(path, std::move(lock), std::move(file)));
+  if (::rename(next.c_str(), path_.c_str()) != 0) return fail_errno("replace", path_, errno);
+  const UniqueFd above(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!above || ::fsync(above.get()) != 0) return fail_errno("write", directory_, errno);
+  file_ = std::move(file);
+  size_ = lines.size();
+  return {};
 }
 
 Result<void> FiringJournal::append(const Firing& firing) {
   const std::lock_guard held(mutex_);
-  return write_down(file_, path_, to_json(firing) + "\n");
+  const std::string line = to_json(firing) + "\n";
+  auto written = write_down(file_, path_, line);
+  if (written) {
+    size_ += line.size();
+  } else {
+    // Half a line would take the next one with it.
+    std::ignore = ::ftruncate(file_.get(), static_cast<off_t>(size_));
+  }
+  return written;
 }
 
-Firings::Firings(std::vector<Firing> past) {
-  const auto now = Clock::now();
-  for (Firing& each : past) {
-    // A clock that was set back must not stop a rule for ever.
-    each.time = std::min(each.time, now);
-    next_ = std::max(next_, each.number + 1);
-    all_.push_back(std::move(each));
-  }
+Firings::Firings(std::vector<Firing> past) : all_(past.begin(), past.end()) {
+  for (const Firing& each : all_) next_ = std::max(next_, each.number + 1);
 }
 
 namespace {
 
-/// When the window that holds `times` firings is over, so that there is room for one more; empty if there is.
-std::optional<Firings::Clock::time_point> until_room(const std::vector<const Firing*>& within,
-                                                     std::size_t times, std::chrono::milliseconds window) {
+/// One of the past in the limits' window. A clock that was set back must not stop a rule for ever.
+struct Past {
+  Firings::Clock::time_point time;
+  std::uint64_t bytes = 0;
+};
+
+/// When there is room for one more of the window's, of which the oldest come first; empty if there is.
+std::optional<Firings::Clock::time_point> until_room(const std::vector<Past>& within, std::size_t times,
+                                                     std::chrono::milliseconds window) {
   if (within.size() < times) return std::nullopt;
-  return within[within.size() - times]->time + window;
+  return within[within.size() - times].time + window;
+}
+
+/// When so few bytes were taken in the window that more may be; empty if that is now.
+std::optional<Firings::Clock::time_point> until_bytes(const std::vector<Past>& within, std::uint64_t most,
+                                                      std::chrono::milliseconds window) {
+  std::uint64_t later = 0;
+  for (const Past& each : std::views::reverse(within)) {
+    later += each.bytes;
+    if (later >= most) return each.time + window;
+  }
+  return std::nullopt;
+}
+
+std::string times_text(std::size_t times) {
+  return times == 1 ? "once" : fmt::format("{} times", times);
 }
 
 std::optional<Firings::Limited> beyond_hours(const RuleLimits& limits, Firings::Clock::time_point now) {
@@ -196,26 +242,29 @@ std::optional<Firings::Limited> beyond_hours(const RuleLimits& limits, Firings::
 std::optional<Firings::Limited> Firings::limited(const Rule& rule, const std::string& subject,
                                                  Clock::time_point now) const {
   const RuleLimits& limits = rule.limits;
-  std::vector<const Firing*> own;
-  std::vector<const Firing*> all;
-  std::uint64_t bytes = 0;
+  std::vector<Past> own;
+  std::vector<Past> all;
   for (const Firing& each : all_) {
     if (each.rule != rule.name) continue;
     if (each.state == Firing::State::under_way)
-      return Limited{"it is being taken for " + each.runtime, std::nullopt};
-    if (each.time + limits.within <= now) continue;
-    all.push_back(&each);
-    bytes += each.bytes;
-    if (each.subject == subject) own.push_back(&each);
+      return Limited{each.subject == subject ? "something is being taken"
+                                             : "something is being taken for another application",
+                     std::nullopt};
+    const Past past{std::min(each.time, now), each.bytes};
+    if (past.time + limits.within <= now) continue;
+    all.push_back(past);
+    if (each.subject == subject) own.push_back(past);
   }
+  std::ranges::stable_sort(own, {}, &Past::time);
+  std::ranges::stable_sort(all, {}, &Past::time);
   if (const auto until = until_room(own, limits.times, limits.within))
-    return Limited{fmt::format("it has fired {} times, which is its limit", own.size()), until};
+    return Limited{fmt::format("it has fired {}, which is its limit", times_text(own.size())), until};
   if (const auto until = until_room(all, limits.total, limits.within))
-    return Limited{fmt::format("it has fired {} times for all applications, which is its limit", all.size()),
-                   until};
-  if (limits.bytes && bytes >= *limits.bytes && !all.empty())
-    return Limited{fmt::format("{} bytes were taken, and {} are its limit", bytes, *limits.bytes),
-                   all.front()->time + limits.within};
+    return Limited{
+        fmt::format("it has fired {} for all applications, which is its limit", times_text(all.size())),
+        until};
+  if (const auto until = limits.bytes ? until_bytes(all, *limits.bytes, limits.within) : std::nullopt)
+    return Limited{fmt::format("it has taken {} bytes, which is its limit", *limits.bytes), until};
   return beyond_hours(limits, now);
 }
 
@@ -247,7 +296,8 @@ const Firing* Firings::last(const std::string& rule, const std::string& subject)
 
 std::size_t Firings::count(const Rule& rule, const std::string& subject, Clock::time_point now) const {
   return static_cast<std::size_t>(std::ranges::count_if(all_, [&](const Firing& each) {
-    return each.rule == rule.name && each.subject == subject && each.time + rule.limits.within > now;
+    return each.rule == rule.name && each.subject == subject &&
+           std::min(each.time, now) + rule.limits.within > now;
   }));
 }
 

@@ -31,7 +31,7 @@ struct Firing {
   std::string rule;
   std::string subject;  ///< subject_of() the runtime.
   std::string runtime_id;
-  std::string runtime;     ///< For people: its name, pid and host.
+  std::string runtime;     ///< Its name.
   Clock::time_point time;  ///< When it began; in the journal to the millisecond.
   std::string cause;       ///< What was seen.
   State state = State::under_way;
@@ -54,17 +54,23 @@ class FiringJournal {
   static Result<std::unique_ptr<FiringJournal>> open(const std::string& directory, const std::string& host,
                                                      Firing::Clock::time_point oldest,
                                                      std::vector<Firing>& firings);
-  /// Writes a line to the disk (fsync). Errors: the system's.
+  /// Writes a line to the disk (fsync). If that fails, the file is as it was. Errors: the system's.
   [[nodiscard]] Result<void> append(const Firing& firing);
+  /// Whether it is time to write the file anew.
+  [[nodiscard]] bool is_long() const;
+  /// Writes the file anew with these alone. Errors: the system's; then it is as it was.
+  [[nodiscard]] Result<void> replace(const std::vector<Firing>& firings);
 
  private:
-  FiringJournal(std::string path, UniqueFd lock, UniqueFd file)
-      : path_(std::move(path)), lock_(std::move(lock)), file_(std::move(file)) {}
+  FiringJournal(std::string directory, std::string path, UniqueFd lock)
+      : directory_(std::move(directory)), path_(std::move(path)), lock_(std::move(lock)) {}
 
+  std::string directory_;
   std::string path_;
   UniqueFd lock_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   UniqueFd file_;
+  std::uint64_t size_ = 0;
 };
 
 /// What is known of the past, and so what the limits allow.
@@ -92,6 +98,8 @@ class Firings {
   [[nodiscard]] Firing* find(std::uint64_t number);
   /// The rule's last one for this subject; null if there is none.
   [[nodiscard]] const Firing* last(const std::string& rule, const std::string& subject) const;
+  /// All that are known.
+  [[nodiscard]] std::vector<Firing> all() const { return {all_.begin(), all_.end()}; }
   /// How many there were in the window, for this subject.
   [[nodiscard]] std::size_t count(const Rule& rule, const std::string& subject, Clock::time_point now) const;
   /// Forgets what no limit needs any more.

@@ -4,15 +4,19 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "auth/rules.hpp"
 #include "base/error.hpp"
 #include "events/measurements.hpp"
+#include "router/recordings/incidents.hpp"
 #include "router/wire/runtime.hpp"
 #include "transport/timer.hpp"
 
@@ -29,19 +33,34 @@ struct CounterCondition {
 
   /// Whether the measurement is one of this counter.
   [[nodiscard]] bool is_about(const events::Measurement& measurement) const;
-  /// The value to compare: growth and counts per second, all else as it is. Empty: there is none. `interval`:
+  /// The value to compare: growth and counts per second, all else as it is. Empty: there is none, or it is no
+  /// number. `interval`:
   /// between measurements of meters.
   [[nodiscard]] std::optional<double> value_of(const events::Measurement& measurement,
                                                std::chrono::duration<double> interval) const;
   [[nodiscard]] bool holds(double value) const { return above ? value > bound : value < bound; }
 };
 
+/// Log entries or exceptions.
+struct IncidentCondition {
+  IncidentPattern pattern;
+  std::size_t times = 1;                ///< So many
+  std::chrono::milliseconds within{0};  ///< in this time.
+};
+
+/// A process that stands still or does not answer.
+struct HangCondition {};
+
+/// A process that starts.
+struct StartCondition {};
+
 /// One thing that a rule takes, as a request of the API.
 struct RuleAction {
-  std::string text;    ///< As it is configured: "trace 30s".
-  std::string kind;    ///< "trace"
-  std::string method;  ///< Of the request.
-  std::string query;   ///< "seconds=30"; may be empty.
+  std::string text;                     ///< As it is configured: "trace 30s".
+  std::string kind;                     ///< "trace"
+  std::string method;                   ///< Of the request.
+  std::string query;                    ///< "seconds=30"; may be empty.
+  std::chrono::milliseconds longest{};  ///< After which it is broken off.
 
   /// The request's target for this runtime.
   [[nodiscard]] std::string target(const std::string& runtime) const {
@@ -63,10 +82,30 @@ struct Rule {
   std::string name;
   std::string when;  ///< The condition in words.
   auth::RuntimeFilter runtimes;
-  std::optional<CounterCondition> counter;  ///< Empty: when a runtime starts.
-  std::chrono::milliseconds lasts{0};       ///< How long the condition must hold.
-  std::vector<RuleAction> actions;          ///< In turn.
+  std::variant<StartCondition, CounterCondition, IncidentCondition, HangCondition> condition;
+  std::chrono::milliseconds lasts{0};  ///< How long a value must be beyond its bound, or a process hang.
+  std::vector<RuleAction> actions;     ///< In turn.
   RuleLimits limits;
+
+  template <typename Condition>
+  [[nodiscard]] bool is() const {
+    return std::holds_alternative<Condition>(condition);
+  }
+};
+
+/// Whether something has been so often within a time.
+class Repeated {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// Notes that it was so `count` times at `now`. Returns whether it was `times` times `within`.
+  bool note(std::uint64_t count, Clock::time_point now, std::size_t times, std::chrono::milliseconds within);
+  void begin_anew() { seen_.clear(); }
+  /// How often it was so within this time.
+  [[nodiscard]] std::size_t count(Clock::time_point now, std::chrono::milliseconds within) const;
+
+ private:
+  std::deque<Clock::time_point> seen_;
 };
 
 /// Whether something has been so for a time.
@@ -74,23 +113,26 @@ class Lasting {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Notes whether it is so at `now`. Returns whether it has been for `time`. What was not noted for a while
-  /// is not known to have been so.
-  bool note(bool holds, Clock::time_point now, std::chrono::milliseconds time);
+  /// How long something must be so, and for how long it may go unnoted until it is not known any more.
+  struct Times {
+    std::chrono::milliseconds lasts{};
+    std::chrono::milliseconds gap{};
+  };
+  /// Notes whether it is so at `now`. Returns whether it has been for long enough.
+  bool note(bool holds, Clock::time_point now, Times times);
   /// It must be so for the whole time once more.
   void begin_anew() { since_.reset(); }
-  /// Since when it has been so; empty if it is not.
-  [[nodiscard]] const std::optional<Clock::time_point>& since() const { return since_; }
+  /// Whether it is so, and that was noted after `since`.
+  [[nodiscard]] bool holds(Clock::time_point since) const { return since_ && noted_ >= since; }
+  [[nodiscard]] Clock::time_point noted() const { return noted_; }
 
  private:
-  static constexpr std::chrono::seconds kLongestGap{15};
-
   std::optional<Clock::time_point> since_;
   Clock::time_point noted_{};
 };
 
-/// For whom a rule's limits count. It stays the same when an application is started again in its container,
-/// and no process can choose that of another container or user.
+/// For whom a rule's limits count: a container, or without one a user's processes of a name. It stays the
+/// same when an application is started again there, and is never that of another user.
 [[nodiscard]] std::string subject_of(const Runtime& runtime);
 
 }  // namespace farport::router

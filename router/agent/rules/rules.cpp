@@ -23,17 +23,21 @@ constexpr std::size_t kMostRuntimes = 100;
 constexpr std::size_t kMostSeries = 1000;
 /// A runtime that began so long before it was found has not just started.
 constexpr std::chrono::seconds kJustStarted{60};
-/// What was not heard for so long is not known.
-constexpr std::chrono::seconds kStale{15};
-/// After this time a counter that has not reported may not exist.
-constexpr std::chrono::seconds kUntilValue{10};
-
-bool is_about(const Rule& rule, const Runtime& runtime) {
-  return auth::matches(rule.runtimes, traits_of(runtime));
-}
+/// How long others may hold all places until a firing has failed.
+constexpr std::chrono::seconds kLongestWait{60};
+constexpr transport::Milliseconds kUntilPlace{2'000};
+constexpr transport::Milliseconds kUntilBrokenOff{10'000};
+constexpr transport::Milliseconds kLookForHangs{5'000};
+constexpr transport::Milliseconds kEndSessions{2'000};
 
 std::string describe(const Runtime& runtime) {
   return fmt::format("{} (pid {})", runtime.name, runtime.pid);
+}
+
+/// For the audit.
+std::string arguments_of(const Firing& firing) {
+  const json arguments = {{"cause", firing.cause}};
+  return router::text_of(arguments);
 }
 
 /// "412", "0.731"
@@ -43,37 +47,50 @@ std::string number_text(double value) {
 
 }  // namespace
 
-bool RulesSettings::reads_counters_of(const Runtime& runtime) const {
-  return std::ranges::any_of(
-      rules, [&runtime](const Rule& rule) { return rule.counter && is_about(rule, runtime); });
+bool is_about(const Rule& rule, const Runtime& runtime) {
+  return auth::matches(rule.runtimes, traits_of(runtime));
 }
 
 std::optional<std::string> RuleWatch::take(const events::Measurement& measurement,
-                                           Lasting::Clock::time_point now,
-                                           std::chrono::duration<double> interval) {
-  const CounterCondition& counter = *rule_.counter;
+                                           Lasting::Clock::time_point now, const RulesSettings& settings) {
+  const auto& counter = std::get<CounterCondition>(rule_.condition);
   if (!counter.is_about(measurement)) return std::nullopt;
-  const auto value = counter.value_of(measurement, interval);
+  const auto value = counter.value_of(measurement, settings.interval);
   if (!value) return std::nullopt;
-  value_ = *value;
+  value_ = value;
   seen_ = now;
   auto known = lasting_.find(measurement.tags);
   if (known == lasting_.end()) {
+    if (lasting_.size() == kMostSeries)
+      std::erase_if(lasting_, [&](const auto& each) { return now - each.second.noted() > settings.gap(); });
     if (lasting_.size() == kMostSeries) return std::nullopt;
     known = lasting_.emplace(measurement.tags, Lasting()).first;
   }
-  if (!known->second.note(counter.holds(*value), now, rule_.lasts)) return std::nullopt;
+  if (!known->second.note(counter.holds(*value), now, {rule_.lasts, settings.gap()})) return std::nullopt;
   const std::string series = measurement.tags.empty() ? "" : "{" + measurement.tags + "}";
   return fmt::format("{}[{}]{} was {}: {}", counter.provider, counter.name, series, number_text(*value),
                      rule_.when);
 }
 
-std::optional<double> RuleWatch::value(Lasting::Clock::time_point now) const {
-  return now - seen_ <= kStale ? value_ : std::nullopt;
+std::optional<std::string> RuleWatch::take(const Incident& incident, Lasting::Clock::time_point now) {
+  const auto& condition = std::get<IncidentCondition>(rule_.condition);
+  if (!repeated_.note(incident.count, now, condition.times, condition.within)) return std::nullopt;
+  return incident.text;
 }
 
-bool RuleWatch::holds() const {
-  return std::ranges::any_of(lasting_, [](const auto& each) { return each.second.since().has_value(); });
+std::optional<std::string> RuleWatch::take(Halt halt, Lasting::Clock::time_point now) {
+  if (!lasting_[""].note(halt != Halt::none, now, {rule_.lasts, 3 * kLookForHangs})) return std::nullopt;
+  return fmt::format("its process is {}", to_string(halt));
+}
+
+std::optional<double> RuleWatch::value(Lasting::Clock::time_point now, std::chrono::milliseconds gap) const {
+  if (const auto* const condition = std::get_if<IncidentCondition>(&rule_.condition))
+    return static_cast<double>(repeated_.count(now, condition->within));
+  return now - seen_ <= gap ? value_ : std::nullopt;
+}
+
+bool RuleWatch::holds(Lasting::Clock::time_point since) const {
+  return std::ranges::any_of(lasting_, [since](const auto& each) { return each.second.holds(since); });
 }
 
 Rules::Rules(transport::Loop& loop, Log log, RulesSettings settings, Parts parts)
@@ -83,6 +100,7 @@ Rules::Rules(transport::Loop& loop, Log log, RulesSettings settings, Parts parts
       parts_(std::move(parts)),
       why_not_("the journal is not read yet"),
       firings_({}),
+      written_(loop),
       dumped_(loop),
       watched_(loop, parts_.registry, log_, kMostRuntimes, "the rules",
                [this](const Runtime& runtime) { return watch(runtime); }),
@@ -90,13 +108,51 @@ Rules::Rules(transport::Loop& loop, Log log, RulesSettings settings, Parts parts
   for (const Rule& rule : settings_.rules) {
     counts_[rule.name];
     callers_.try_emplace(rule.name, "rule " + rule.name);
+    const auto* const incidents = std::get_if<IncidentCondition>(&rule.condition);
+    if (incidents == nullptr) continue;
+    patterns_.push_back(incidents->pattern);
+    of_patterns_.push_back(&rule);
+  }
+  incidents_ = {"logs and exceptions",
+                "[[rules]]",
+                ReadingTask::Kind::incidents,
+                to_json(patterns_),
+                nullptr,
+                [this](const Runtime& runtime) { return wanted_incidents(patterns_, runtime.version); }};
+}
+
+Task<void> Rules::run() {
+  const bool hangs = std::ranges::any_of(settings_.rules, &Rule::is<HangCondition>);
+  if (hangs) acting_.spawn(watch_for_hangs());
+  return watched_.run();
+}
+
+Task<void> Rules::end() {
+  return watched_.end(kEndSessions);
+}
+
+Task<void> Rules::watch_for_hangs() {
+  for (;;) {
+    co_await transport::sleep(loop_, kLookForHangs);
+    const auto now = Lasting::Clock::now();
+    for (const auto& [id, watched] : watched_.all()) {
+      bool asks = false;
+      for (RuleWatch& each : watched->watches) {
+        if (!each.rule().is<HangCondition>()) continue;
+        asks = true;
+        consider(*watched, each, each.take(watched->runtime.halt, now));
+      }
+      // Where nobody asks a runtime anything, nobody notices that it does not answer.
+      if (asks) parts_.halts.unanswered(id);
+    }
   }
 }
 
 Firing::Clock::time_point Rules::oldest() const {
   std::chrono::milliseconds longest{0};
   for (const Rule& rule : settings_.rules) longest = std::max(longest, rule.limits.within);
-  return Firing::Clock::now() - longest;
+  // A start is looked up for longer than that.
+  return Firing::Clock::now() - std::max<std::chrono::milliseconds>(longest, 2 * kJustStarted);
 }
 
 Task<void> Rules::open_journal() {
@@ -119,10 +175,7 @@ Task<void> Rules::open_journal() {
     if (before != why_not_) log_->warn("no rule can fire: {}; trying again", why_not_);
     co_await transport::sleep(loop_, kUntilJournal);
   }
-  for (const auto& [id, watched] : watched_.all()) {
-    for (const RuleWatch& each : watched->watches)
-      if (!each.rule().counter) note_start(watched->runtime, each.rule());
-  }
+  try_starts();
 }
 
 std::unique_ptr<Rules::Watched> Rules::watch(const Runtime& runtime) {
@@ -130,18 +183,60 @@ std::unique_ptr<Rules::Watched> Rules::watch(const Runtime& runtime) {
   for (const Rule& rule : settings_.rules) {
     if (!is_about(rule, runtime)) continue;
     watched->watches.emplace_back(rule, runtime);
-    if (!rule.counter) note_start(runtime, rule);
+    if (rule.is<StartCondition>()) note_start(runtime, watched->watches.back());
+  }
+  // A later change of the runtime may make a rule be about it.
+  if (watched->watches.empty()) return nullptr;
+  if (settings_.has_about<IncidentCondition>(runtime)) {
+    OwnReading::Take take = [this, of = watched.get()](const Reading::Frame& frame) {
+      return take_incident(*of, frame);
+    };
+    watched->incidents = std::make_unique<OwnReading>(loop_, parts_.registry, parts_.readers, log_,
+                                                      incidents_, runtime, std::move(take), [] {});
   }
   return watched;
 }
 
-void Rules::note_start(const Runtime& runtime, const Rule& rule) {
-  if (journal_ == nullptr) return;
+Result<void> Rules::take_incident(Watched& to, const Reading::Frame& frame) {
+  if (frame.kind != ReaderFrame::incident) return {};
+  const auto incident = incident_from_json(frame.text);
+  if (!incident || incident->pattern >= of_patterns_.size())
+    return fail("read", "what was seen", "its reader process sent malformed data");
+  const Rule* const rule = of_patterns_[incident->pattern];
+  for (RuleWatch& each : to.watches)
+    if (&each.rule() == rule) consider(to, each, each.take(*incident, Lasting::Clock::now()));
+  return {};
+}
+
+void Rules::consider(const Watched& watched, RuleWatch& watch, std::optional<std::string> seen) {
+  if (!seen || journal_ == nullptr || Lasting::Clock::now() < next_try_) return;
+  if (firings_.limited(watch.rule(), watch.subject(), Firing::Clock::now())) return;
+  watch.begin_anew();
+  fire(watched.runtime, watch.rule(), std::move(*seen));
+}
+
+void Rules::note_start(const Runtime& runtime, RuleWatch& watch) {
   // Another start of the agent is none of the runtime.
   const auto began = utc_time(runtime.since);
   const bool is_new = began && Firing::Clock::now() - *began <= kJustStarted;
-  if (!is_new || firings_.has_fired(rule, runtime.id)) return;
-  fire(runtime, rule, "it has started");
+  watch.start = is_new ? RuleWatch::Start::waits : RuleWatch::Start::over;
+  try_start(runtime, watch);
+}
+
+void Rules::try_start(const Runtime& runtime, RuleWatch& watch) {
+  if (watch.start != RuleWatch::Start::waits || journal_ == nullptr) return;
+  const bool has_fired = firings_.has_fired(watch.rule(), runtime.id);
+  const auto limited = firings_.limited(watch.rule(), watch.subject(), Firing::Clock::now());
+  // It waits for its turn, but not for hours.
+  if (!has_fired && limited && !limited->until) return;
+  watch.start = limited && !has_fired ? RuleWatch::Start::missed : RuleWatch::Start::over;
+  if (!has_fired) fire(runtime, watch.rule(), "it has started");
+}
+
+void Rules::try_starts() {
+  for (const auto& [id, watched] : watched_.all()) {
+    for (RuleWatch& each : watched->watches) try_start(watched->runtime, each);
+  }
 }
 
 void Rules::take(const Runtime& runtime, const events::Measurement& measurement) {
@@ -149,12 +244,8 @@ void Rules::take(const Runtime& runtime, const events::Measurement& measurement)
   if (known == watched_.all().end()) return;
   const auto now = Lasting::Clock::now();
   for (RuleWatch& each : known->second->watches) {
-    if (!each.rule().counter) continue;
-    auto seen = each.take(measurement, now, settings_.interval);
-    if (!seen || journal_ == nullptr || firings_.limited(each.rule(), each.subject(), Firing::Clock::now()))
-      continue;
-    each.begin_anew();
-    fire(runtime, each.rule(), std::move(*seen));
+    if (each.rule().is<CounterCondition>())
+      consider(*known->second, each, each.take(measurement, now, settings_));
   }
 }
 
@@ -168,16 +259,26 @@ void Rules::fire(const Runtime& runtime, const Rule& rule, std::string cause) {
   }
   firings_.forget_before(oldest());
   const Firing& begun =
-      firings_.begin({0, rule.name, subject, runtime.id, describe(runtime), now, std::move(cause)});
+      firings_.begin({0, rule.name, subject, runtime.id, runtime.name, now, std::move(cause)});
   log_->info("the rule {} fires for {}: {}", rule.name, describe(runtime), begun.cause);
   acting_.spawn(act(begun.number, rule, runtime));
 }
 
 Task<Result<void>> Rules::write_down(std::uint64_t number) {
-  std::function<Result<void>()> append = [journal = journal_, firing = *firings_.find(number)] {
+  // One after the other: what is written anew must not be older than a line before it.
+  while (writing_) co_await written_.wait();
+  writing_ = true;
+  std::vector<Firing> all;
+  if (journal_->is_long()) all = firings_.all();
+  std::function<Result<void>()> append = [journal = journal_, firing = *firings_.find(number),
+                                          all = std::move(all)]() -> Result<void> {
+    // What is under way stays so in what is written anew.
+    if (!all.empty()) return journal->replace(all);
     return journal->append(firing);
   };
   auto written = co_await transport::offloaded(loop_, std::move(append));
+  writing_ = false;
+  written_.changed();
   co_return written;
 }
 
@@ -187,16 +288,21 @@ Task<void> Rules::act(std::uint64_t number, const Rule& rule, Runtime runtime) {
   entry.runtime = std::make_shared<const Runtime>(runtime);
   entry.allowed = true;
   entry.rule = "rule " + rule.name;
-  entry.arguments = router::text_of(json{{"cause", firings_.find(number)->cause}});
+  entry.arguments = arguments_of(*firings_.find(number));
   const AuditOnExit audited(parts_.audit, entry, AuditOnExit::Clock::now());
   // First the journal: whatever happens then, it counts.
   const Result<void> begun = co_await write_down(number);
   if (!begun) {
-    log_->error("the rule {} can't fire for {}: {}", rule.name, describe(runtime), begun.error().message());
-    entry.outcome = {Outcome::Kind::failed, begun.error().message()};
+    why_not_ = begun.error().message();
+    log_->error("the rule {} can't fire for {}: {}", rule.name, describe(runtime), why_not_);
+    entry.outcome = {Outcome::Kind::failed, why_not_};
+    ++counts_[rule.name].failed;
     firings_.take_back(number);
+    // A full disk is not full the less for being asked again at once.
+    next_try_ = Lasting::Clock::now() + kUntilJournal;
     co_return;
   }
+  why_not_.clear();
   ++counts_[rule.name].fired;
   const Result<void> taken = co_await take_all(number, rule, runtime);
   Firing& firing = *firings_.find(number);
@@ -209,6 +315,7 @@ Task<void> Rules::act(std::uint64_t number, const Rule& rule, Runtime runtime) {
   }
   const Result<void> ended = co_await write_down(number);
   if (!ended) log_->error("cannot note the end of the rule {}: {}", rule.name, ended.error().message());
+  try_starts();
 }
 
 Task<Result<void>> Rules::take_all(std::uint64_t number, const Rule& rule, const Runtime& runtime) {
@@ -219,7 +326,8 @@ Task<Result<void>> Rules::take_all(std::uint64_t number, const Rule& rule, const
       break;
     }
     const bool is_dump = action.kind == "dump";
-    while (is_dump && dumping_) co_await dumped_.wait();
+    while (is_dump && dumping_ && !stopped_) co_await dumped_.wait();
+    if (is_dump && stopped_) continue;
     if (is_dump) dumping_ = true;
     const Result<void> taken = co_await take_one(number, rule, action, runtime);
     if (is_dump) {
@@ -227,28 +335,56 @@ Task<Result<void>> Rules::take_all(std::uint64_t number, const Rule& rule, const
       dumped_.changed();
     }
     if (!taken) failures += (failures.empty() ? "" : "; ") + taken.error().message();
+    // How much it has taken counts, whatever happens next.
+    const Result<void> noted = co_await write_down(number);
+    if (!noted) log_->error("cannot note what the rule {} has taken: {}", rule.name, noted.error().message());
   }
   if (!failures.empty()) co_return fail("take all for the rule", rule.name, failures);
   co_return Result<void>();
 }
 
+Task<tl::expected<Artifact, Refusal>> Rules::begin_one(std::uint64_t number, const Rule& rule,
+                                                       const RuleAction& action, const Runtime& runtime) {
+  const Caller& own = callers_.at(rule.name).caller();
+  const std::string cause = rule.name + ": " + firings_.find(number)->cause;
+  const auto give_up = Lasting::Clock::now() + kLongestWait;
+  for (;;) {
+    auto share = parts_.limits.begin_session(identity_key(own));
+    tl::expected<Artifact, Refusal> begun;
+    if (share) {
+      const auto api = std::make_shared<Api>(parts_.api, std::move(*share), own);
+      begun = co_await api->take(action.method, action.target(runtime.id), cause);
+    } else {
+      begun = tl::unexpected(not_sent(http_status::kTooManyRequests, share.error().message));
+    }
+    // Others may hold all places for a moment; that is no reason to have fired in vain.
+    const bool is_busy = !begun && (begun.error().status == http_status::kTooManyRequests ||
+                                    begun.error().status == http_status::kUnavailable);
+    if (!is_busy || stopped_ || Lasting::Clock::now() >= give_up) co_return begun;
+    co_await transport::sleep(loop_, kUntilPlace);
+  }
+}
+
 Task<Result<void>> Rules::take_one(std::uint64_t number, const Rule& rule, const RuleAction& action,
                                    const Runtime& runtime) {
-  const Caller& own = callers_.at(rule.name).caller();
-  auto share = parts_.limits.begin_session(identity_key(own));
-  if (!share) co_return fail("take", action.text, share.error().message);
-  const auto api = std::make_shared<Api>(parts_.api, std::move(*share), own);
-  const std::string cause = rule.name + ": " + firings_.find(number)->cause;
-  const auto begun = co_await api->take(action.method, action.target(runtime.id), cause);
+  const auto begun = co_await begin_one(number, rule, action, runtime);
   if (!begun) co_return fail("take", action.text, begun.error().why);
-  firings_.find(number)->artifacts.push_back(begun->id);
-  co_await parts_.api.artifacts.ended(begun->id);
-  std::function<Result<Artifact>()> find = [directory = parts_.artifacts, id = begun->id] {
-    return directory->find(id);
-  };
-  CO_ASSIGN_OR_RETURN(const Artifact artifact, co_await transport::offloaded(loop_, std::move(find)));
-  firings_.find(number)->bytes += artifact.bytes;
-  if (artifact.state == Artifact::State::cut) co_return fail("take all of", action.text, artifact.why);
+  const std::string id = begun->id;
+  firings_.find(number)->artifacts.push_back(id);
+  ArtifactRequests& artifacts = parts_.api.artifacts;
+  const bool ended = co_await with_deadline(loop_, artifacts.ended(id), action.longest);
+  if (!ended) {
+    // A runtime may hang, and must not hold up the rule for ever.
+    artifacts.break_off(id, "it has taken too long");
+    co_await with_deadline(loop_, artifacts.ended(id), kUntilBrokenOff);
+  }
+  std::function<Result<Artifact>()> find = [directory = parts_.artifacts, id] { return directory->find(id); };
+  const auto artifact = co_await transport::offloaded(loop_, std::move(find));
+  if (!artifact) co_return fail("take", action.text, "it was removed meanwhile");
+  firings_.find(number)->bytes += artifact->bytes;
+  if (artifact->state == Artifact::State::under_way)
+    co_return fail("take all of", action.text, "the application does not answer");
+  if (artifact->state == Artifact::State::cut) co_return fail("take all of", action.text, artifact->why);
   co_return Result<void>();
 }
 
@@ -265,31 +401,41 @@ void add_last(RuleRow& row, const Firing& last) {
 
 }  // namespace
 
+std::string Rules::why_blind(const RuleWatch& watch, const Watched& watched) const {
+  if (watch.rule().is<IncidentCondition>()) return watched.incidents->why_not();
+  const auto now = Lasting::Clock::now();
+  if (!watch.rule().is<CounterCondition>() || watch.value(now, settings_.gap())) return "";
+  const std::string why = parts_.why_no_values(watched.runtime.id);
+  return why.empty() ? "the application does not report this, or has not yet" : why;
+}
+
 RuleRow Rules::row(const RuleWatch& each, const Watched& watched) const {
   const auto now = Lasting::Clock::now();
   const auto clock = Firing::Clock::now();
   const Rule& rule = each.rule();
   const Runtime& runtime = watched.runtime;
-  RuleRow row{runtime.id, runtime.name, runtime.pid, runtime.host, {}, {}, {}, each.value(now),
-              0,          {},           {},          {},           {}, {}};
+  RuleRow row{
+      runtime.id, runtime.name, runtime.pid, runtime.host, {}, {}, {}, each.value(now, settings_.gap()),
+      0,          {},           {},          {},           {}, {}};
   row.fired = firings_.count(rule, each.subject(), clock);
-  if (const Firing* const last = firings_.last(rule.name, each.subject())) add_last(row, *last);
-  if (const auto limited = firings_.limited(rule, each.subject(), clock)) {
+  // Others may be in the same container.
+  const Firing* const last = firings_.last(rule.name, each.subject());
+  if (last != nullptr && (last->runtime_id == runtime.id || last->runtime == runtime.name))
+    add_last(row, *last);
+  if (!why_not_.empty()) {
+    row.state = "can't fire";
+    row.why = why_not_;
+  } else if (const auto limited = firings_.limited(rule, each.subject(), clock)) {
     row.state = limited->until ? "limited" : "fires";
     row.why = limited->why;
     if (limited->until) row.until = utc_text(*limited->until);
-  } else if (!rule.counter) {
-    row.state = "watches";
-    row.why = "this runtime has started";
-  } else if (row.value) {
-    row.state = each.holds() ? "holds" : "watches";
-  } else if (now - watched.found < kUntilValue) {
-    row.state = "waits";
-    row.why = "no value has come yet";
+  } else if (each.start == RuleWatch::Start::missed) {
+    row.state = "missed";
+    row.why = "it started while a limit was reached";
+  } else if (row.why = why_blind(each, watched); row.why.empty()) {
+    row.state = each.holds(now - settings_.gap()) ? "holds" : "watches";
   } else {
-    row.state = "no value";
-    row.why = parts_.why_no_values(runtime.id);
-    if (row.why.empty()) row.why = "the application does not report this, or has not yet";
+    row.state = now - watched.found < settings_.gap() ? "waits" : "no value";
   }
   return row;
 }
@@ -297,18 +443,18 @@ RuleRow Rules::row(const RuleWatch& each, const Watched& watched) const {
 std::vector<RuleReport> Rules::report(const Registry::Filter& filter) const {
   std::vector<RuleReport> all;
   for (const Rule& rule : settings_.rules) {
-    RuleReport& report = all.emplace_back(RuleReport{rule.name, rule.when, {}, {}});
+    RuleReport report{rule.name, rule.when, {}, {}};
     for (const RuleAction& action : rule.actions) report.actions.push_back(action.text);
+    bool has_hidden = false;
     for (const auto& [id, watched] : watched_.all()) {
-      if (!filter(watched->runtime)) continue;
       for (const RuleWatch& each : watched->watches) {
         if (&each.rule() != &rule) continue;
-        report.runtimes.push_back(row(each, *watched));
-        if (why_not_.empty()) continue;
-        report.runtimes.back().state = "can't fire";
-        report.runtimes.back().why = why_not_;
+        has_hidden = has_hidden || !filter(watched->runtime);
+        if (filter(watched->runtime)) report.runtimes.push_back(row(each, *watched));
       }
     }
+    // A rule for others' applications is theirs.
+    if (!report.runtimes.empty() || !has_hidden) all.push_back(std::move(report));
   }
   return all;
 }

@@ -68,6 +68,7 @@ TEST_CASE("a rule takes for one at a time", "[rules]") {
   const auto limited = firings.limited(rule_with(5), "b", now);
   REQUIRE(limited);
   CHECK(!limited->until);
+  CHECK(limited->why.find("another") != std::string::npos);
   SECTION("until that has ended") {
     firings.find(number)->state = Firing::State::failed;
     CHECK(!firings.limited(rule_with(5), "b", now));
@@ -159,6 +160,17 @@ TEST_CASE("the journal outlives the agent", "[rules]") {
   SECTION("a line that a kill has cut is left out") {
     journal->reset();
     std::ofstream(directory.path() + "/.rules-web-1", std::ios::app) << R"({"number":3,"rule":"he)";
+    CHECK(read_all(directory.path()).size() == 2);
+  }
+  SECTION("it is written anew when it is long") {
+    CHECK(!(*journal)->is_long());
+    second.why = std::string(900, 'x');
+    for (int time = 0; time < 1200; ++time) REQUIRE((*journal)->append(second));
+    CHECK((*journal)->is_long());
+    REQUIRE((*journal)->replace({first}));
+    CHECK(!(*journal)->is_long());
+    REQUIRE((*journal)->append(second));
+    journal->reset();
     CHECK(read_all(directory.path()).size() == 2);
   }
   SECTION("what no limit needs is forgotten") {

@@ -6,6 +6,7 @@ using namespace std::chrono_literals;
 using farport::events::Measurement;
 using farport::router::CounterCondition;
 using farport::router::Lasting;
+using farport::router::Repeated;
 using farport::router::Runtime;
 using farport::router::subject_of;
 
@@ -53,6 +54,25 @@ TEST_CASE("what grows is compared by its growth a second", "[rules]") {
   CHECK(wanted.value_of(measurement(Measurement::Kind::histogram, 300), 5s) == 60.0);
 }
 
+TEST_CASE("what is no number is no value", "[rules]") {
+  Measurement seen = measurement(Measurement::Kind::rate, 1e300);
+  seen.interval = 1e-300;
+  CHECK(!condition().value_of(seen, 1s));
+}
+
+TEST_CASE("so many within a time", "[rules]") {
+  Repeated repeated;
+  const Repeated::Clock::time_point begin{1000s};
+  CHECK(!repeated.note(1, begin, 3, 10s));
+  CHECK(!repeated.note(1, begin + 5s, 3, 10s));
+  CHECK(!repeated.note(1, begin + 11s, 3, 10s));
+  CHECK(repeated.count(begin + 11s, 10s) == 2);
+  CHECK(repeated.note(1, begin + 12s, 3, 10s));
+  repeated.begin_anew();
+  CHECK(!repeated.note(2, begin + 12s, 3, 10s));
+  CHECK(repeated.note(1'000'000'000, begin + 12s, 3, 10s));
+}
+
 TEST_CASE("a percentile is compared where there is one", "[rules]") {
   CounterCondition wanted = condition();
   wanted.quantile = 0.95;
@@ -74,37 +94,41 @@ TEST_CASE("a bound is not beyond itself", "[rules]") {
 TEST_CASE("something must have been so for the whole time", "[rules]") {
   Lasting lasting;
   const Lasting::Clock::time_point begin{1000s};
-  CHECK(!lasting.note(true, begin, 10s));
-  CHECK(!lasting.note(true, begin + 9s, 10s));
+  const Lasting::Times times{10s, 15s};
+  CHECK(!lasting.note(true, begin, times));
+  CHECK(!lasting.note(true, begin + 9s, times));
   SECTION("it was") {
-    CHECK(lasting.note(true, begin + 10s, 10s));
+    CHECK(lasting.note(true, begin + 10s, times));
   }
   SECTION("but for once") {
-    CHECK(!lasting.note(false, begin + 10s, 10s));
-    CHECK(!lasting.note(true, begin + 11s, 10s));
-    CHECK(!lasting.note(true, begin + 20s, 10s));
-    CHECK(lasting.note(true, begin + 21s, 10s));
+    CHECK(!lasting.note(false, begin + 10s, times));
+    CHECK(!lasting.note(true, begin + 11s, times));
+    CHECK(!lasting.note(true, begin + 20s, times));
+    CHECK(lasting.note(true, begin + 21s, times));
   }
   SECTION("nobody knows, for it was not noted") {
-    CHECK(!lasting.note(true, begin + 60s, 10s));
-    CHECK(lasting.note(true, begin + 70s, 10s));
+    CHECK(!lasting.note(true, begin + 60s, times));
+    CHECK(lasting.note(true, begin + 70s, times));
   }
   SECTION("and anew") {
     lasting.begin_anew();
-    CHECK(!lasting.note(true, begin + 10s, 10s));
+    CHECK(!lasting.note(true, begin + 10s, times));
   }
   SECTION("no time is once") {
-    CHECK(Lasting().note(true, begin, 0s));
+    CHECK(Lasting().note(true, begin, {0s, 15s}));
   }
 }
 
-TEST_CASE("limits count for what a process can't choose", "[rules]") {
+TEST_CASE("limits are of a user's container", "[rules]") {
   Runtime runtime;
   runtime.name = "orders";
   runtime.user = 1654;
   CHECK(subject_of(runtime) == "1654:orders");
   runtime.container = {"15ee01b0", "web", "orders-7d4b9"};
   const std::string in_container = subject_of(runtime);
+  runtime.user = 0;
+  CHECK(subject_of(runtime) != in_container);
+  runtime.user = 1654;
   runtime.name = "other";
   runtime.container.pod = "other";
   CHECK(subject_of(runtime) == in_container);
