@@ -20,6 +20,7 @@
 #include "cli/setup/confine.hpp"
 #include "cli/setup/helpers.hpp"
 #include "cli/setup/remotes.hpp"
+#include "cli/setup/rules.hpp"
 #include "cli/terminal/passphrases.hpp"
 #include "config/flags.hpp"
 #include "config/resolve.hpp"
@@ -164,6 +165,18 @@ void check_stores(FindingReport& report, const config::ServeSettings& settings) 
   }
 }
 
+/// Reports what the rules would take, and when.
+void check_rules(FindingReport& report, const config::ServeSettings& settings) {
+  const auto rules = rules_of(settings);
+  if (!rules) return report.add(Level::problem, rules.error().message());
+  if (!*rules) return;
+  for (const router::Rule& rule : (*rules)->rules) {
+    std::string taken;
+    for (const router::RuleAction& action : rule.actions) taken += (taken.empty() ? "" : ", ") + action.text;
+    report.add(Level::ok, "the rule " + rule.name + " takes " + taken + ": " + rule.when);
+  }
+}
+
 /// Reports how the agent would be confined here.
 void check_confinement(FindingReport& report, const config::ServeSettings& settings) {
   if (settings.confinement.mode == "off") {
@@ -208,6 +221,7 @@ void check_agent(FindingReport& report, config::ServeSettings settings) {
                          std::filesystem::path(path).parent_path(), W_OK | X_OK);
   }
   check_stores(report, settings);
+  check_rules(report, settings);
   // Before the search, which starts threads.
   check_confinement(report, settings);
   report.add(try_searching(settings));

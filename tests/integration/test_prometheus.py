@@ -128,7 +128,7 @@ class Scraped(Case):
 
     def test_the_alerts_are_loaded_and_none_fires_for_an_agent_that_is_well(self):
         rules = self.server.api("rules")["groups"][0]["rules"]
-        self.assertEqual(len(rules), 10)
+        self.assertEqual(len(rules), 12)
         for name in ("FarportDown", "FarportNotReady", "FarportCertificateExpiresSoon", "FarportSessionsAtLimit"):
             rule = next(rule for rule in rules if rule["name"] == name)
             wait.until(lambda: self.rule(name)["health"] == "ok", rule, 60)

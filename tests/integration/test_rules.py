@@ -169,7 +169,6 @@ class Incidents(RulesCase):
     def test_a_log_line(self):
         self.begin(rule("errors", 'when.log = ["Orders.*"]\nwhen.level = "Error"\nwhen.text = "no price"', do="stacks"))
         self.wait_for_state("errors", "watches")
-        time.sleep(2)  # the session begins
         for wrong in (("no price", "Warning", "Orders.Pricing"), ("no price", "Error", "Other"), ("a price", "Error", "Orders.Pricing")):
             self.log(*wrong)
         time.sleep(2)
@@ -181,7 +180,6 @@ class Incidents(RulesCase):
     def test_several_log_lines(self):
         self.begin(rule("errors", 'when.log = ["*"]\nwhen.level = "Error"\nwhen.times = 5\nwhen.within = "1m"', do="stacks"))
         self.wait_for_state("errors", "watches")
-        time.sleep(2)
         for _ in range(4):
             self.log("wrong")
         wait.until(lambda: self.row("errors").get("value") == 4, lambda: str(self.row("errors")), 10)
@@ -192,7 +190,6 @@ class Incidents(RulesCase):
     def test_an_exception(self):
         self.begin(rule("thrown", 'when.exception = ["*OrderException"]\nwhen.text = "the last"', do="stacks"))
         self.wait_for_state("thrown", "watches")
-        time.sleep(2)
         self.application.get("/throw", message="the first")
         self.application.get("/throw", message="the last one")
         row = self.wait_for_fired("thrown", 1)
@@ -255,6 +252,14 @@ class Settings(RulesCase):
                     done = self.lab.far.run(needs.farport(), command, *arguments)
                     self.assertNotEqual(done.code, 0, done.described)
                     self.assertIn(said, done.stdout + done.stderr)
+
+    def test_check_says_what_they_take(self):
+        path = os.path.join(self.lab.new_directory(self.lab.far, "right"), "farport.toml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f'[artifacts]\ndirectory = "{self.directory}"\n[allow]\ncn = ["tools"]\n' + rule("slow", (
+                'when.log = ["Orders.*"]\nwhen.level = "Error"\nwhen.times = 3'), do="trace 5s"))
+        done = self.lab.far.run(needs.farport(), "check", "--config", path, "--listen", "127.0.0.1:9099", *self.lab.agent_pair.flags())
+        self.assertIn("the rule slow takes trace 5s: log Orders.* from Error, 3 in 1m", done.stdout)
 
     def test_without_rules_it_is_said(self):
         self.begin()

@@ -74,7 +74,7 @@ class OwnReading {
   Take take_;
   std::function<void()> lost_;
   std::string doing_;  ///< "read the counters of"
-  std::string why_not_;
+  std::string why_not_ = "its session has not begun yet";
   std::optional<ipc::SessionId> session_;
   bool stopping_ = false;
   transport::Condition stopped_;

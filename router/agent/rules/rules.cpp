@@ -104,7 +104,8 @@ Rules::Rules(transport::Loop& loop, Log log, RulesSettings settings, Parts parts
       dumped_(loop),
       watched_(loop, parts_.registry, log_, kMostRuntimes, "the rules",
                [this](const Runtime& runtime) { return watch(runtime); }),
-      acting_(loop) {
+      acting_(loop),
+      looking_(loop) {
   for (const Rule& rule : settings_.rules) {
     counts_[rule.name];
     callers_.try_emplace(rule.name, "rule " + rule.name);
@@ -123,7 +124,7 @@ Rules::Rules(transport::Loop& loop, Log log, RulesSettings settings, Parts parts
 
 Task<void> Rules::run() {
   const bool hangs = std::ranges::any_of(settings_.rules, &Rule::is<HangCondition>);
-  if (hangs) acting_.spawn(watch_for_hangs());
+  if (hangs) looking_.spawn(watch_for_hangs());
   return watched_.run();
 }
 

@@ -196,6 +196,7 @@ class Rules {
   transport::Condition dumped_;
   PerRuntime<Watched> watched_;
   transport::TaskSet acting_;
+  transport::TaskSet looking_;  ///< For hangs, without end.
 };
 
 }  // namespace farport::router
