@@ -365,6 +365,7 @@ std::vector<Setting<auth::RoleRule>> role_settings() {
 
 std::vector<Setting<EgressSettings>> egress_settings() {
   using E = EgressSettings;
+  using C = CommandSettings;
   using K = Kinds<E>;
   return {
       {.key = "name",
@@ -374,7 +375,7 @@ std::vector<Setting<EgressSettings>> egress_settings() {
        .help =
            "Program and arguments: it gets an artifact as its standard input. No shell takes part, unless "
            "the program is one",
-       .kind = K::Texts{at<&E::command>}},
+       .kind = K::Texts{at<&E::run, &C::command>}},
       {.key = "check",
        .help =
            "The same, run afterwards without input: it prints how many bytes the store has, which must be "
@@ -388,22 +389,22 @@ std::vector<Setting<EgressSettings>> egress_settings() {
       {.key = "user",
        .help = "User whom both commands run as, NAME or NAME:GROUP. An agent that is root needs it",
        .default_text = "the agent's",
-       .kind = K::Text{at<&E::user>}},
+       .kind = K::Text{at<&E::run, &C::user>}},
       {.key = "environment",
        .help =
            "Variables of the agent's own environment that both commands get; `RCLONE_*` are all with that "
            "beginning",
-       .kind = K::Texts{at<&E::environment>}},
+       .kind = K::Texts{at<&E::run, &C::environment>}},
       {.key = "reads",
        .help = "Files and directories that both commands may read, beside programs, libraries and CA "
                "certificates",
-       .kind = K::Paths{at<&E::reads>}},
+       .kind = K::Paths{at<&E::run, &C::reads>}},
       {.key = "writes",
        .help = "Directories that both commands may write to",
-       .kind = K::Paths{at<&E::writes>}},
+       .kind = K::Paths{at<&E::run, &C::writes>}},
       {.key = "timeout",
        .help = "A command that takes nothing, or does not end, for this long is ended",
-       .kind = K::Duration{at<&E::timeout>}},
+       .kind = K::Duration{at<&E::run, &C::timeout>}},
       {.key = "stream",
        .help = "Dumps for which there is no room go straight into the command as the runtime writes them. "
                "That stops the application, so it takes `farport dump --keep --longest-stop TIME`, too",
@@ -429,6 +430,7 @@ const Choice& entry_level_choice() {
 std::vector<Setting<RuleSettings>> rule_settings() {
   using R = RuleSettings;
   using F = auth::RuntimeFilter;
+  using C = CommandSettings;
   using K = Kinds<R>;
   return {
       {.key = "name",
@@ -446,6 +448,10 @@ std::vector<Setting<RuleSettings>> rule_settings() {
        .help = "Users that the runtime runs as, by name or uid on the agent's host",
        .default_text = "all",
        .kind = K::Words{at<&R::runtimes, &F::user>}},
+      {.key = "runtimes.pid",
+       .help = "The only process, as `farport ps` shows it",
+       .default_text = "all",
+       .kind = K::Number{at<&R::pid>}},
       {.key = "when.start", .help = "When a runtime starts", .kind = K::Boolean{at<&R::start>}},
       {.key = "when.counter",
        .help = "When this instrument of a meter or of an EventSource is beyond a bound: "
@@ -479,6 +485,24 @@ std::vector<Setting<RuleSettings>> rule_settings() {
        .help = "The log entry's or the exception's message has this text in it",
        .default_text = "any",
        .kind = K::Text{at<&R::text>}},
+      {.key = "when.request",
+       .help = "When it gets requests for these paths, by ASP.NET: globs, `[\"**/*\"]` for all, where `**/` "
+               "stands for any folders, `*` for anything but `/`, and case does not count",
+       .kind = K::Texts{at<&R::requests>}},
+      {.key = "when.except",
+       .help = "Paths of requests that don't count: globs likewise",
+       .default_text = "none",
+       .kind = K::Texts{at<&R::except>}},
+      {.key = "when.status",
+       .help = "Only requests with these answers count: `[\"404\", \"500-599\"]`",
+       .default_text = "all",
+       .kind = K::Texts{at<&R::statuses>}},
+      {.key = "when.slower",
+       .help =
+           "Only requests that have no answer for longer than this count, as soon as they have none for so "
+           "long; with `when.status` once they have one",
+       .default_text = "all",
+       .kind = K::Duration{at<&R::slower>}},
       {.key = "when.times",
        .help = "How many of these there must be within the time",
        .kind = K::Count{at<&R::count>}},
@@ -490,9 +514,31 @@ std::vector<Setting<RuleSettings>> rule_settings() {
       {.key = "do",
        .help =
            "What to take, in turn: `recent`, `trace`, `profile`, `counters`, `logs` and `exceptions`, each "
-           "with a duration if you like, `stacks`, `gcdump`, and `dump` with a type: `\"trace 30s\"`, "
-           "`\"dump heap\"`",
+           "with a duration if you like, `stacks`, `gcdump`, `dump` with a type, and `run`: `\"trace 30s\"`, "
+           "`\"dump heap\"`. A trace may have `profile=` and `providers=` as `farport trace` has them, logs "
+           "`level=` and `category=`, counters `counters=`: `\"logs 1m level=Error\"`",
        .kind = K::Texts{at<&R::actions>}},
+      {.key = "run.command",
+       .help = "What `run` runs: a program and arguments, with `{rule}`, `{runtime}`, `{file}` and so on in "
+               "them. It gets what has happened as JSON on its standard input. No shell takes part, unless "
+               "the program is one",
+       .kind = K::Texts{at<&R::run, &C::command>}},
+      {.key = "run.user",
+       .help = "User whom it runs as, NAME or NAME:GROUP. An agent that is root needs it",
+       .default_text = "the agent's",
+       .kind = K::Text{at<&R::run, &C::user>}},
+      {.key = "run.environment",
+       .help = "Variables of the agent's own environment that it gets; `SLACK_*` are all with that beginning",
+       .kind = K::Texts{at<&R::run, &C::environment>}},
+      {.key = "run.reads",
+       .help = "Files and directories that it may read, beside programs, libraries and CA certificates",
+       .kind = K::Paths{at<&R::run, &C::reads>}},
+      {.key = "run.writes",
+       .help = "Directories that it may write to",
+       .kind = K::Paths{at<&R::run, &C::writes>}},
+      {.key = "run.timeout",
+       .help = "After this long it is ended",
+       .kind = K::Duration{at<&R::run, &C::timeout>}},
       {.key = "limit.times",
        .help = "How often it may fire within the time, for one application",
        .kind = K::Count{at<&R::times>}},
@@ -508,6 +554,10 @@ std::vector<Setting<RuleSettings>> rule_settings() {
        .help = "The only hours of the day, in the agent's time zone: `08:00-18:00`",
        .default_text = "all",
        .kind = K::Text{at<&R::hours>}},
+      {.key = "limit.age",
+       .help = "It fires only so long after the application's start",
+       .default_text = "for ever",
+       .kind = K::Duration{at<&R::age>}},
   };
 }
 

@@ -7,6 +7,7 @@
 #include "config/declarations.hpp"
 #include "config/file_reader.hpp"
 #include "config/flags.hpp"
+#include "config/rules.hpp"
 
 namespace farport::config {
 namespace {

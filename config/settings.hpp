@@ -17,6 +17,8 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/proxy.hpp"
+#include "config/command_settings.hpp"
+#include "config/rule_settings.hpp"
 
 namespace farport::config {
 
@@ -96,44 +98,12 @@ struct ArtifactSettings {
 
 /// A store to which what is kept is sent.
 struct EgressSettings {
-  std::string name;                      ///< For the log and the list of artifacts.
-  std::vector<std::string> command;      ///< Gets the bytes. Not by a shell.
-  std::vector<std::string> check;        ///< Prints how many bytes the store has; empty: its word counts.
-  std::vector<std::string> kinds;        ///< Of artifacts; empty: all.
-  std::string user;                      ///< NAME or NAME:GROUP whom the command runs as; empty: the agent's.
-  std::vector<std::string> environment;  ///< Variables that it gets, by name or "PREFIX*".
-  std::vector<std::string> reads;        ///< Files and directories that it may read.
-  std::vector<std::string> writes;       ///< The same for writing.
-  Milliseconds timeout{10 * 60'000};     ///< How long it may take nothing before it is ended.
-  bool stream = false;                   ///< It may get a dump while that is written.
-  std::uint64_t rate = 10 << 20;         ///< Bytes that it takes in a second, until that was measured.
-};
-
-/// What to take of a runtime when something happens to it.
-struct RuleSettings {
-  std::string name;  ///< For the log, the metrics and what is taken.
-  auth::RuntimeFilter runtimes;
-  bool start = false;                   ///< When it starts.
-  std::string counter;                  ///< "System.Runtime[cpu-usage]": when its value is beyond a bound.
-  std::vector<std::string> tags;        ///< "NAME=VALUE": of the series of that counter.
-  std::optional<double> above;          ///< The bound, or
-  std::optional<double> below;          ///< this one.
-  std::optional<double> percentile;     ///< Of a histogram: 50, 95 or 99.
-  Milliseconds lasts{0};                ///< How long the value must be beyond it, or the process hang.
-  std::vector<std::string> logs;        ///< When it logs in these categories: globs.
-  std::string level = "Warning";        ///< The lowest level of these.
-  std::vector<std::string> exceptions;  ///< When it throws these types: globs.
-  std::string text;                     ///< What the message of either has in it.
-  std::uint64_t count = 1;              ///< So many of these
-  Milliseconds span{60'000};            ///< in this time.
-  bool hang = false;                    ///< When its process stands still, or does not answer.
-  std::vector<std::string> actions;     ///< "gcdump", "trace 30s": in turn.
-  std::uint64_t times = 1;              ///< How often it may fire within the time for one application,
-  std::uint64_t total = 10;             ///< and for all.
-  Milliseconds within{60 * 60'000};
-  std::uint64_t bytes =
-      0;              ///< What it may take within the time, on the disk; 0: no limit but the directory's.
-  std::string hours;  ///< "08:00-18:00": the only time of the day; empty: always.
+  std::string name;                ///< For the log and the list of artifacts.
+  CommandSettings run;             ///< Its command gets the bytes.
+  std::vector<std::string> check;  ///< Prints how many bytes the store has; empty: its word counts.
+  std::vector<std::string> kinds;  ///< Of artifacts; empty: all.
+  bool stream = false;             ///< It may get a dump while that is written.
+  std::uint64_t rate = 10 << 20;   ///< Bytes that it takes in a second, until that was measured.
 };
 
 /// Settings of an agent that Configuration and ServeSettings have in common.

@@ -250,12 +250,6 @@ std::string nearest(std::string_view wrong, const std::vector<std::string>& word
   return best != words.end() && distance(wrong, *best) <= most ? *best : std::string();
 }
 
-namespace {
-
-constexpr std::array<std::string_view, 10> kKinds{"crash", "trace",      "recent", "dump",   "counters",
-                                                  "logs",  "exceptions", "stacks", "gcdump", "profile"};
-
-/// Fails if a word is not one of those.
 Result<void> check_word(const std::string& what, const std::string& word,
                         std::span<const std::string_view> known) {
   if (std::find(known.begin(), known.end(), word) != known.end()) return {};
@@ -270,8 +264,8 @@ bool is_simple_name(std::string_view name) {
                                       [](char c) { return is_letter_or_digit(c) || c == '-' || c == '_'; });
 }
 
-/// Fails if an argument has something in braces that is no variable, or if the program has.
-Result<void> check_command(const std::string& what, const std::vector<std::string>& command) {
+Result<void> check_command(const std::string& what, const std::vector<std::string>& command,
+                           std::span<const std::string_view> variables) {
   if (command.size() == 1 && command.front().find(' ') != std::string::npos)
     return fail("use", what, "no shell takes it apart", "write a list: [\"rclone\", \"rcat\", …]");
   if (command.front().empty() || command.front().find('{') != std::string::npos)
@@ -280,25 +274,24 @@ Result<void> check_command(const std::string& what, const std::vector<std::strin
     for (std::size_t at = argument.find('{'); at != std::string::npos; at = argument.find('{', at + 1)) {
       const std::size_t end = argument.find('}', at);
       if (end == std::string::npos) break;
-      RETURN_IF_ERROR(check_word(what, argument.substr(at + 1, end - at - 1), kStoreVariables));
+      RETURN_IF_ERROR(check_word(what, argument.substr(at + 1, end - at - 1), variables));
     }
   }
   return {};
 }
 
-}  // namespace
-
 Result<void> check_store(const EgressSettings& store) {
   if (!is_simple_name(store.name))
     return fail("use the store", store.name, "it has no name of letters, digits, \"-\" and \"_\"",
                 "write name = \"bucket\"");
-  if (store.command.empty()) return fail("use the store", store.name, "it has no command");
-  RETURN_IF_ERROR(check_command("the command of the store " + store.name, store.command));
+  if (store.run.command.empty()) return fail("use the store", store.name, "it has no command");
+  RETURN_IF_ERROR(
+      check_command("the command of the store " + store.name, store.run.command, kStoreVariables));
   if (!store.check.empty()) {
-    RETURN_IF_ERROR(check_command("the check of the store " + store.name, store.check));
+    RETURN_IF_ERROR(check_command("the check of the store " + store.name, store.check, kStoreVariables));
   }
   for (const std::string& kind : store.kinds) {
-    RETURN_IF_ERROR(check_word("the kinds of the store " + store.name, kind, kKinds));
+    RETURN_IF_ERROR(check_word("the kinds of the store " + store.name, kind, kArtifactKinds));
   }
   const bool gets_dumps = store.kinds.empty() || std::ranges::find(store.kinds, "dump") != store.kinds.end();
   if (store.stream && !gets_dumps)
@@ -318,133 +311,7 @@ Result<CounterName> parse_counter(std::string_view text) {
   constexpr std::string_view kEventCounters = "EventCounters\\";
   const std::size_t begin = text.starts_with(kEventCounters) ? kEventCounters.size() : 0;
   return CounterName{std::string(text.substr(begin, bracket - begin)),
-                     std::string(text.substr(bracket + 1, text.size() - bracket - 2))};
-}
-
-namespace {
-
-constexpr std::array<std::string_view, 4> kDumpTypes{"mini", "heap", "triage", "full"};
-/// Those of them that last.
-constexpr std::array<std::string_view, 6> kLasting{"trace", "recent",     "counters",
-                                                   "logs",  "exceptions", "profile"};
-
-/// As the API allows it.
-Milliseconds longest_of(std::string_view kind) {
-  constexpr Milliseconds kHour{60 * 60'000};
-  constexpr int kDay = 24;
-  if (kind == "profile") return kHour;
-  return kind == "recent" ? kDay * kHour : 7 * kDay * kHour;
-}
-
-}  // namespace
-
-Result<RuleAction> parse_rule_action(std::string_view text) {
-  const std::string what = "do = \"" + std::string(text) + "\"";
-  const std::size_t space = std::min(text.find(' '), text.size());
-  RuleAction action{std::string(text.substr(0, space)), {}, {}};
-  const std::span<const std::string_view> taken = std::span(kKinds).subspan(1);  // a crash is not taken
-  RETURN_IF_ERROR(check_word(what, action.kind, taken));
-  if (space == text.size()) return action;
-  const std::string_view argument = text.substr(space + 1);
-  if (action.kind == "dump") {
-    action.type = argument;
-    RETURN_IF_ERROR(check_word(what, action.type, kDumpTypes));
-  } else if (std::find(kLasting.begin(), kLasting.end(), action.kind) != kLasting.end()) {
-    ASSIGN_OR_RETURN(action.duration, parse_duration(argument));
-    const Milliseconds most = longest_of(action.kind);
-    if (action.duration > most) return fail("use", what, "it takes " + to_string(most) + " at most");
-  } else {
-    return fail("use", what, action.kind + " takes nothing more");
-  }
-  return action;
-}
-
-Result<std::pair<int, int>> parse_hours(std::string_view text) {
-  std::array<int, 4> numbers{};
-  const std::string pattern = "00:00-00:00";
-  bool fits = text.size() == pattern.size();
-  for (std::size_t at = 0; fits && at < text.size(); ++at) {
-    const bool is_digit = text[at] >= '0' && text[at] <= '9';
-    fits = pattern[at] == '0' ? is_digit : text[at] == pattern[at];
-    constexpr std::size_t kEach = 3;
-    constexpr int kTen = 10;
-    if (fits && is_digit) numbers.at(at / kEach) = numbers.at(at / kEach) * kTen + (text[at] - '0');
-  }
-  constexpr int kMinutes = 60;
-  constexpr int kDay = 24 * kMinutes;
-  const int from = numbers[0] * kMinutes + numbers[1];
-  const int to = numbers[2] * kMinutes + numbers[3];
-  if (!fits || numbers[1] >= kMinutes || numbers[3] >= kMinutes || from >= kDay || to > kDay || from == to)
-    return fail("use the hours", text, "they are no two times of the day", "write \"08:00-18:00\"");
-  return std::pair(from, to);
-}
-
-namespace {
-
-tl::unexpected<Error> wrong_rule(const RuleSettings& rule, std::string_view why, std::string_view hint = {}) {
-  return fail("use the rule", rule.name, why, hint);
-}
-
-Result<void> check_counter_rule(const RuleSettings& rule) {
-  RETURN_IF_ERROR(parse_counter(rule.counter));
-  if (rule.above.has_value() == rule.below.has_value())
-    return wrong_rule(rule, "a counter is compared with one bound", "write when.above or when.below");
-  constexpr std::array kPercentiles{50.0, 95.0, 99.0};
-  if (rule.percentile && std::ranges::find(kPercentiles, *rule.percentile) == kPercentiles.end())
-    return wrong_rule(rule, "runtimes tell the percentiles 50, 95 and 99 alone");
-  std::set<std::string> names;
-  for (const std::string& tag : rule.tags) {
-    const std::size_t equals = tag.find('=');
-    if (equals == std::string::npos || equals == 0 || tag.find(',') != std::string::npos)
-      return wrong_rule(rule, "\"" + tag + "\" is no tag", "write \"NAME=VALUE\", without commas");
-    if (!names.insert(tag.substr(0, equals)).second)
-      return wrong_rule(rule, "a tag has one value, and " + tag.substr(0, equals) + " has two");
-  }
-  return {};
-}
-
-Result<void> check_condition(const RuleSettings& rule) {
-  const int conditions = static_cast<int>(rule.start) + static_cast<int>(rule.hang) +
-                         static_cast<int>(!rule.counter.empty()) + static_cast<int>(!rule.logs.empty()) +
-                         static_cast<int>(!rule.exceptions.empty());
-  if (conditions != 1)
-    return wrong_rule(rule, "it does not say what to wait for, or says two things",
-                      "write one of when.counter, when.log, when.exception, when.hang and when.start");
-  const bool has_value = rule.above || rule.below || rule.percentile || !rule.tags.empty();
-  if (has_value && rule.counter.empty())
-    return wrong_rule(rule, "above, below, percentile and tags are of when.counter");
-  if (rule.lasts.count() > 0 && rule.counter.empty() && !rule.hang)
-    return wrong_rule(rule, "when.for is of when.counter and when.hang", "see when.times and when.within");
-  const bool is_incident = !rule.logs.empty() || !rule.exceptions.empty();
-  const RuleSettings usual;
-  const bool has_incident = !rule.text.empty() || rule.count != usual.count || rule.span != usual.span ||
-                            (rule.level != usual.level && rule.logs.empty());
-  if (has_incident && (!is_incident || (rule.level != usual.level && rule.logs.empty())))
-    return wrong_rule(rule, "text, times and within are of when.log and when.exception, level of when.log");
-  for (const std::string& category : rule.logs) {
-    if (category.empty() || category.find_first_of("\";=:") != std::string::npos)
-      return wrong_rule(rule, "\"" + category + "\" is no category", "write one such as \"Orders.*\"");
-  }
-  if (!rule.counter.empty()) return check_counter_rule(rule);
-  return {};
-}
-
-}  // namespace
-
-Result<void> check_rule(const RuleSettings& rule) {
-  if (!is_simple_name(rule.name))
-    return wrong_rule(rule, "it has no name of letters, digits, \"-\" and \"_\"", "write name = \"heap\"");
-  RETURN_IF_ERROR(check_condition(rule));
-  if (rule.actions.empty()) return wrong_rule(rule, "it takes nothing", "write do = [\"gcdump\"]");
-  for (const std::string& action : rule.actions) {
-    RETURN_IF_ERROR(parse_rule_action(action));
-  }
-  if (!rule.hours.empty()) {
-    RETURN_IF_ERROR(parse_hours(rule.hours));
-  }
-  constexpr std::chrono::hours kLongestWindow{366 * 24};
-  if (rule.within > kLongestWindow) return wrong_rule(rule, "limit.within is a year at most");
-  return {};
+                     std::string(text.substr(bracket + 1, text.size() - bracket - 2)), begin > 0};
 }
 
 std::string temporary_directory() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -80,6 +81,19 @@ struct Choice {
 /// there is none.
 [[nodiscard]] std::string nearest(std::string_view wrong, const std::vector<std::string>& words);
 
+/// Fails if a word is not one of those. `what` is used: "use …".
+[[nodiscard]] Result<void> check_word(const std::string& what, const std::string& word,
+                                      std::span<const std::string_view> known);
+/// Whether it consists of letters, digits, "-" and "_".
+[[nodiscard]] bool is_simple_name(std::string_view name);
+/// Fails if an argument of a command has something in braces that is no variable, or if the program has.
+[[nodiscard]] Result<void> check_command(const std::string& what, const std::vector<std::string>& command,
+                                         std::span<const std::string_view> variables);
+
+/// What an agent keeps.
+inline constexpr std::array<std::string_view, 10> kArtifactKinds{
+    "crash", "trace", "recent", "dump", "counters", "logs", "exceptions", "stacks", "gcdump", "profile"};
+
 /// The variables that tell a store's command about an artifact: "{file}" in its arguments, FARPORT_FILE in
 /// its environment.
 inline constexpr std::array<std::string_view, 10> kStoreVariables{
@@ -91,22 +105,9 @@ inline constexpr std::array<std::string_view, 10> kStoreVariables{
 struct CounterName {
   std::string provider;
   std::string name;
+  bool event_source = false;  ///< By "EventCounters\\System.Runtime[cpu-usage]": not of a meter of that name.
 };
 [[nodiscard]] Result<CounterName> parse_counter(std::string_view text);
-
-/// What a rule takes, from "gcdump", "trace 30s" or "dump heap".
-struct RuleAction {
-  std::string kind;
-  Milliseconds duration{0};  ///< 0 if it has none, or takes the usual one.
-  std::string type;          ///< Of a dump; empty: the usual one.
-};
-[[nodiscard]] Result<RuleAction> parse_rule_action(std::string_view text);
-
-/// Minutes of the day, from "08:00-18:00".
-[[nodiscard]] Result<std::pair<int, int>> parse_hours(std::string_view text);
-
-/// Fails if the rule can't be used: it says nothing to look for, or two things, or nothing to take.
-[[nodiscard]] Result<void> check_rule(const RuleSettings& rule);
 
 /// $TMPDIR or else /tmp, where runtimes put their sockets and stock tools look for them.
 [[nodiscard]] std::string temporary_directory();

@@ -77,10 +77,10 @@ constexpr std::array kSampling{
     "sysinfo", "uname"};
 
 /// The same for a process that only reads open files.
-constexpr std::array kParsing{"brk",     "clock_gettime",   "close",        "exit",   "exit_group",
-                              "fstat",   "fstat64",         "futex",        "getpid", "getrandom",
-                              "gettid",  "lseek",           "madvise",      "mremap", "munmap",
-                              "pread64", "restart_syscall", "rt_sigreturn", "read",   "write"};
+constexpr std::array kParsing{
+    "brk",    "clock_gettime", "close",           "exit",         "exit_group", "fstat",  "fstat64", "futex",
+    "getpid", "getrandom",     "gettid",          "lseek",        "madvise",    "mremap", "munmap",  "poll",
+    "ppoll",  "pread64",       "restart_syscall", "rt_sigreturn", "read",       "write"};
 
 /// Additional ones for a process that starts such processes.
 constexpr std::array kStarting{"capget",         "capset",          "getppid", "recvmsg", "rt_sigaction",

@@ -154,14 +154,25 @@ Findings try_searching(const config::ServeSettings& settings) {
   return findings;
 }
 
-/// Reports whether the commands of the stores could be run, and as whom. Does not run them.
-void check_stores(FindingReport& report, const config::ServeSettings& settings) {
+/// " as farport (uid 998)", or nothing if it is the agent's user.
+std::string run_as(const config::CommandSettings& command, const CommandOwner& owner,
+                   const config::ServeSettings& settings) {
+  const auto rights = rights_of(command, owner, settings);
+  return rights && rights->user ? " as " + confinement::describe(*rights->user) : "";
+}
+
+/// Reports whether the commands of stores and rules could be run, and as whom. Does not run them.
+void check_commands(FindingReport& report, const config::ServeSettings& settings) {
   const auto commands = commands_of(settings);
   if (!commands) return report.add(Level::problem, commands.error().message());
   for (const config::EgressSettings& store : settings.egress) {
-    const auto rights = rights_of(store, settings);
-    const std::string as = rights && rights->user ? " as " + confinement::describe(*rights->user) : "";
-    report.add(Level::ok, "sends to " + store.name + " by " + store.command.front() + as);
+    const std::string as = run_as(store.run, owner_of(store), settings);
+    report.add(Level::ok, "sends to " + store.name + " by " + store.run.command.front() + as);
+  }
+  for (const config::RuleSettings& rule : settings.rules) {
+    if (rule.run.command.empty()) continue;
+    const std::string as = run_as(rule.run, owner_of(rule), settings);
+    report.add(Level::ok, "the rule " + rule.name + " runs " + rule.run.command.front() + as);
   }
 }
 
@@ -220,7 +231,7 @@ void check_agent(FindingReport& report, config::ServeSettings settings) {
     report.add_directory("runtimes dial in at " + path + ": the directory",
                          std::filesystem::path(path).parent_path(), W_OK | X_OK);
   }
-  check_stores(report, settings);
+  check_commands(report, settings);
   check_rules(report, settings);
   // Before the search, which starts threads.
   check_confinement(report, settings);

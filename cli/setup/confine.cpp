@@ -169,20 +169,21 @@ confinement::Needs needs_of(const config::ServeSettings& settings) {
 
 namespace {
 
-/// Whom the commands of a store run as; empty: as now.
-Result<std::optional<confinement::User>> user_of(const config::EgressSettings& store,
+/// Whom a command runs as; empty: as now.
+Result<std::optional<confinement::User>> user_of(const config::CommandSettings& command,
+                                                 const CommandOwner& owner,
                                                  const config::ServeSettings& settings) {
-  const std::string what = "run the commands of the store " + store.name;
-  const std::string& name = store.user.empty() ? settings.confinement.user : store.user;
+  const std::string what = "run the commands of " + owner.name;
+  const std::string& name = command.user.empty() ? settings.confinement.user : command.user;
   if (name.empty() && ::geteuid() != 0) return std::nullopt;
   if (name.empty())
     return fail(what, "as root", "they would read everything here",
-                "write user = \"NAME\" or \"NUMBER:GROUP\" in [[egress]]");
+                "write " + owner.user_key + " = \"NAME\" or \"NUMBER:GROUP\"");
   ASSIGN_OR_RETURN(auto user, confinement::find_user(name));
   if (::geteuid() != 0) {
     if (::geteuid() == user.uid && ::getegid() == user.gid) return std::nullopt;
     return fail(what, "as " + name, "only root can become another user",
-                "leave egress.user out, or start farport as root");
+                "leave " + owner.user_key + " out, or start farport as root");
   }
   const auto own = confinement::own_capabilities();
   for (const int needed : {CAP_SETUID, CAP_SETGID, CAP_KILL}) {
@@ -203,10 +204,11 @@ confinement::CommandRights with_program(confinement::CommandRights rights, const
   return rights;
 }
 
-Result<confinement::CommandRights> rights_of(const config::EgressSettings& store,
+Result<confinement::CommandRights> rights_of(const config::CommandSettings& command,
+                                             const CommandOwner& owner,
                                              const config::ServeSettings& settings) {
   confinement::CommandRights rights;
-  ASSIGN_OR_RETURN(rights.user, user_of(store, settings));
+  ASSIGN_OR_RETURN(rights.user, user_of(command, owner, settings));
   rights.required = settings.confinement.mode == "required";
   if (settings.confinement.mode == "off") return rights;
   Places places;
@@ -219,8 +221,8 @@ Result<confinement::CommandRights> rights_of(const config::EgressSettings& store
                            "/etc/group", "/etc/mime.types", "/etc/services", "/dev/zero", "/dev/random"}) {
     places.add(path, {Access::read});
   }
-  for (const std::string& path : store.reads) places.add(path, {Access::read});
-  for (const std::string& path : store.writes)
+  for (const std::string& path : command.reads) places.add(path, {Access::read});
+  for (const std::string& path : command.writes)
     places.add(path, {Access::read, Access::write, Access::cut, Access::exchange, Access::remove});
   rights.files = places.take();
   return rights;

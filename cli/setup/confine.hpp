@@ -16,8 +16,14 @@ namespace farport::cli {
 /// What an agent with these settings needs once it listens, as the current user.
 [[nodiscard]] confinement::Needs needs_of(const config::ServeSettings& settings);
 
-/// What the commands of a store may do. Errors: there is no such user, or the agent can't become that one.
-[[nodiscard]] Result<confinement::CommandRights> rights_of(const config::EgressSettings& store,
+/// Whose a command is, for errors: "the store bucket", and what the file calls its user: "egress.user".
+struct CommandOwner {
+  std::string name;
+  std::string user_key;
+};
+/// What such a command may do. Errors: there is no such user, or the agent can't become that one.
+[[nodiscard]] Result<confinement::CommandRights> rights_of(const config::CommandSettings& command,
+                                                           const CommandOwner& owner,
                                                            const config::ServeSettings& settings);
 /// The same, for one of its commands with this program.
 [[nodiscard]] confinement::CommandRights with_program(confinement::CommandRights rights,

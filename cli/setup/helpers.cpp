@@ -34,13 +34,13 @@ bool is_named(std::string_view variable, std::string_view name) {
   return name.ends_with('*') ? own.starts_with(name.substr(0, name.size() - 1)) : own == name;
 }
 
-/// What the commands of a store have of this process's environment: the path, and what the settings name.
-std::vector<std::string> environment_for(const config::EgressSettings& store) {
+/// What a command has of this process's environment: the path, and what the settings name.
+std::vector<std::string> environment_for(const config::CommandSettings& command) {
   std::vector<std::string> chosen;
   for (char** each = environ; *each != nullptr; ++each) {
     const std::string_view variable(*each);
     const bool wanted = std::ranges::any_of(
-        store.environment, [variable](const std::string& name) { return is_named(variable, name); });
+        command.environment, [variable](const std::string& name) { return is_named(variable, name); });
     if (wanted || variable.starts_with(kPathVariable)) chosen.emplace_back(variable);
   }
   const bool has_path =
@@ -100,6 +100,14 @@ std::shared_ptr<const router::ReaderProcess> start_readers(const config::ServeSe
   return nullptr;
 }
 
+CommandOwner owner_of(const config::EgressSettings& store) {
+  return {"the store " + store.name, "egress.user"};
+}
+
+CommandOwner owner_of(const config::RuleSettings& rule) {
+  return {"the rule " + rule.name, "run.user"};
+}
+
 std::vector<router::StoreSettings> stores_of(const config::ServeSettings& settings) {
   std::vector<router::StoreSettings> stores;
   std::size_t commands = 0;
@@ -108,21 +116,53 @@ std::vector<router::StoreSettings> stores_of(const config::ServeSettings& settin
     store.store = {each.name, each.kinds};
     store.command = commands++;
     if (!each.check.empty()) store.check = commands++;
-    store.timeout = each.timeout;
+    store.timeout = each.run.timeout;
     store.streams = each.stream;
     store.rate = each.rate;
   }
   return stores;
 }
 
+namespace {
+
+/// Whose a command is, and what it runs: with the same rights, one or two programs.
+struct CommandGroup {
+  const config::CommandSettings& about;
+  CommandOwner owner;
+  std::vector<std::vector<std::string>> commands;
+};
+
+/// In the order of their numbers.
+std::vector<CommandGroup> command_groups(const config::ServeSettings& settings) {
+  std::vector<CommandGroup> groups;
+  for (const config::EgressSettings& store : settings.egress) {
+    CommandGroup& group = groups.emplace_back(CommandGroup{store.run, owner_of(store), {store.run.command}});
+    if (!store.check.empty()) group.commands.push_back(store.check);
+  }
+  for (const config::RuleSettings& rule : settings.rules) {
+    if (!rule.run.command.empty()) groups.push_back({rule.run, owner_of(rule), {rule.run.command}});
+  }
+  return groups;
+}
+
+}  // namespace
+
+std::map<std::string, std::size_t> rule_commands_of(const config::ServeSettings& settings) {
+  std::size_t number = 0;
+  for (const config::EgressSettings& store : settings.egress) number += store.check.empty() ? 1 : 2;
+  std::map<std::string, std::size_t> numbers;
+  for (const config::RuleSettings& rule : settings.rules) {
+    if (!rule.run.command.empty()) numbers.emplace(rule.name, number++);
+  }
+  return numbers;
+}
+
 Result<std::vector<router::OperatorCommand>> commands_of(const config::ServeSettings& settings) {
   std::vector<router::OperatorCommand> commands;
-  for (const config::EgressSettings& store : settings.egress) {
-    ASSIGN_OR_RETURN(const auto rights, rights_of(store, settings));
-    const std::vector<std::string> environment = environment_for(store);
-    for (const std::vector<std::string>* arguments : {&store.command, &store.check}) {
-      if (arguments->empty()) continue;
-      std::vector<std::string> found = *arguments;
+  for (const CommandGroup& group : command_groups(settings)) {
+    ASSIGN_OR_RETURN(const auto rights, rights_of(group.about, group.owner, settings));
+    const std::vector<std::string> environment = environment_for(group.about);
+    for (std::vector<std::string> found : group.commands) {
       ASSIGN_OR_RETURN(found.front(), find_program(found.front(), environment));
       const auto given = with_program(rights, found.front());
       commands.push_back(
@@ -133,8 +173,8 @@ Result<std::vector<router::OperatorCommand>> commands_of(const config::ServeSett
 }
 
 Result<std::shared_ptr<const router::CommandProcess>> start_commands(const config::ServeSettings& settings) {
-  if (settings.egress.empty()) return nullptr;
   ASSIGN_OR_RETURN(auto commands, commands_of(settings));
+  if (commands.empty()) return nullptr;
   ASSIGN_OR_RETURN(auto process, router::CommandProcess::start(std::move(commands), [&settings] {
                      forget(settings.tls);
                      prefer_as_oom_victim();

@@ -1,10 +1,13 @@
 // Starting the helper processes that take profiles, read recordings and run commands.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/log.hpp"
+#include "cli/setup/confine.hpp"
 #include "config/settings.hpp"
 #include "router/agent/commands/command_process.hpp"
 #include "router/agent/egress/store_sender.hpp"
@@ -24,11 +27,16 @@ namespace farport::cli {
 
 /// What the agent sends to.
 [[nodiscard]] std::vector<router::StoreSettings> stores_of(const config::ServeSettings& settings);
-/// The commands of the stores, by the numbers in stores_of(). Errors: a program is missing, or it can't be
-/// run as the user that it should be run as.
+/// The numbers of the rules' commands, by the rules' names.
+[[nodiscard]] std::map<std::string, std::size_t> rule_commands_of(const config::ServeSettings& settings);
+/// Whose commands they are.
+[[nodiscard]] CommandOwner owner_of(const config::EgressSettings& store);
+[[nodiscard]] CommandOwner owner_of(const config::RuleSettings& rule);
+/// The commands of the stores and the rules, by the numbers in stores_of() and rule_commands_of(). Errors: a
+/// program is missing, or it can't be run as the user that it should be run as.
 [[nodiscard]] Result<std::vector<router::OperatorCommand>> commands_of(const config::ServeSettings& settings);
 /// Starts the process that runs them, before this one has become another user or has keys or threads. Null
-/// if there are no stores. Errors as for commands_of(), or the process can't be started.
+/// if there are none. Errors as for commands_of(), or the process can't be started.
 [[nodiscard]] Result<std::shared_ptr<const router::CommandProcess>> start_commands(
     const config::ServeSettings& settings);
 

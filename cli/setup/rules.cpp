@@ -1,6 +1,7 @@
 #include "cli/setup/rules.hpp"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,7 +9,11 @@
 #include <fmt/format.h>
 
 #include "auth/policy.hpp"
+#include "base/text.hpp"
+#include "cli/setup/helpers.hpp"
+#include "config/rules.hpp"
 #include "config/values.hpp"
+#include "router/agent/recordings/recording_requests.hpp"
 
 namespace farport::cli {
 namespace {
@@ -24,23 +29,27 @@ config::Milliseconds hang_time(const config::RuleSettings& rule) {
 
 router::CounterCondition counter_of(const config::RuleSettings& rule) {
   const config::CounterName counter = config::parse_counter(rule.counter).value();
-  router::CounterCondition condition{counter.provider, counter.name, {}, {}, true, 0};
+  router::CounterCondition condition{counter.provider, counter.name, counter.event_source, {}, {},
+                                     rule.above,       rule.below};
   for (const std::string& tag : rule.tags) {
     const std::size_t equals = tag.find('=');
     condition.tags.emplace(tag.substr(0, equals), tag.substr(equals + 1));
   }
   if (rule.percentile) condition.quantile = *rule.percentile / kPercent;
-  condition.above = rule.above.has_value();
-  condition.bound = rule.above.value_or(rule.below.value_or(0));
   return condition;
 }
 
 router::IncidentCondition incidents_of(const config::RuleSettings& rule) {
   router::IncidentCondition condition;
+  using Of = router::IncidentPattern::Of;
   const bool are_logs = !rule.logs.empty();
-  condition.pattern.of =
-      are_logs ? router::IncidentPattern::Of::logs : router::IncidentPattern::Of::exceptions;
-  condition.pattern.names = are_logs ? rule.logs : rule.exceptions;
+  const bool are_requests = !rule.requests.empty();
+  condition.pattern.of = are_logs ? Of::logs : are_requests ? Of::requests : Of::exceptions;
+  condition.pattern.names = are_logs ? rule.logs : are_requests ? rule.requests : rule.exceptions;
+  condition.pattern.except = rule.except;
+  for (const std::string& status : rule.statuses)
+    condition.pattern.statuses.push_back(config::parse_status(status).value());
+  if (rule.slower.count() > 0) condition.pattern.slower_than = rule.slower;
   const auto* const level = std::ranges::find(events::kLogLevels, rule.level);
   condition.pattern.level = static_cast<events::LogLevel>(level - events::kLogLevels.begin());
   condition.pattern.text = rule.text;
@@ -49,11 +58,21 @@ router::IncidentCondition incidents_of(const config::RuleSettings& rule) {
   return condition;
 }
 
+/// "request /api/**/* but /api/health, 500-599, slower than 3s"
+std::string requests_in_words(const config::RuleSettings& rule) {
+  std::string text = fmt::format("request {}", fmt::join(rule.requests, ", "));
+  if (!rule.except.empty()) text += fmt::format(" but {}", fmt::join(rule.except, ", "));
+  if (!rule.statuses.empty()) text += fmt::format(", {}", fmt::join(rule.statuses, ", "));
+  if (rule.slower.count() > 0) text += ", slower than " + config::to_string(rule.slower);
+  return text;
+}
+
 /// "exceptions of System.Timeout* with «db»: 5 in 1m"
 std::string incidents_in_words(const config::RuleSettings& rule) {
-  std::string text = rule.logs.empty()
-                         ? fmt::format("exception {}", fmt::join(rule.exceptions, ", "))
-                         : fmt::format("log {} from {}", fmt::join(rule.logs, ", "), rule.level);
+  std::string text;
+  if (!rule.logs.empty()) text = fmt::format("log {} from {}", fmt::join(rule.logs, ", "), rule.level);
+  if (!rule.exceptions.empty()) text = fmt::format("exception {}", fmt::join(rule.exceptions, ", "));
+  if (!rule.requests.empty()) text = requests_in_words(rule);
   if (!rule.text.empty()) text += fmt::format(" with \"{}\"", rule.text);
   if (rule.count > 1) text += fmt::format(", {} in {}", rule.count, config::to_string(rule.span));
   return text;
@@ -67,8 +86,9 @@ std::string condition_in_words(const config::RuleSettings& rule) {
   std::string text = rule.counter;
   if (!rule.tags.empty()) text += fmt::format("{{{}}}", fmt::join(rule.tags, ","));
   if (rule.percentile) text += fmt::format(" p{}", *rule.percentile);
-  text +=
-      rule.above ? fmt::format(" above {}", *rule.above) : fmt::format(" below {}", rule.below.value_or(0));
+  if (rule.above) text += fmt::format(" above {}", *rule.above);
+  if (rule.above && rule.below) text += " and";
+  if (rule.below) text += fmt::format(" below {}", *rule.below);
   if (rule.lasts.count() > 0) text += " for " + config::to_string(rule.lasts);
   return text;
 }
@@ -82,6 +102,17 @@ config::Milliseconds longest_for(const config::RuleAction& action) {
   return (action.duration.count() > 0 ? action.duration : kUsual) + kMinute;
 }
 
+/// Of a request's parameter (RFC 3986, section 2.1).
+std::string percent_encoded(std::string_view text) {
+  std::string encoded;
+  for (const char each : text) {
+    const bool plain =
+        is_letter_or_digit(each) || std::string_view("-._~,:").find(each) != std::string_view::npos;
+    encoded += plain ? std::string(1, each) : fmt::format("%{:02X}", static_cast<unsigned char>(each));
+  }
+  return encoded;
+}
+
 router::RuleAction action_of(const std::string& text) {
   const config::RuleAction words = config::parse_rule_action(text).value();
   router::RuleAction action{text, words.kind, "GET", {}, longest_for(words)};
@@ -90,13 +121,29 @@ router::RuleAction action_of(const std::string& text) {
   if (words.kind == "gcdump") action.query = "format=gcdump";
   if (words.kind == "profile") action.query = "format=html";
   if (!words.type.empty()) action.query = "type=" + words.type;
+  for (const auto& [name, value] : words.options)
+    action.query += fmt::format("{}{}={}", action.query.empty() ? "" : "&", name, percent_encoded(value));
   if (seconds > 0)
     action.query += fmt::format("{}{}={}", action.query.empty() ? "" : "&",
                                 words.kind == "profile" ? "duration" : "seconds", seconds);
   return action;
 }
 
-Result<router::Rule> rule_of(const config::RuleSettings& from) {
+/// Fails if what an action asks for would be refused.
+Result<void> check_options(const router::RuleAction& action, const std::string& text) {
+  const config::RuleAction words = config::parse_rule_action(text).value();
+  if (words.options.empty()) return {};
+  const router::Parameters parameters = [&words](std::string_view name) {
+    const auto known = std::ranges::find(words.options, name, &std::pair<std::string, std::string>::first);
+    return known == words.options.end() ? std::string() : known->second;
+  };
+  const auto wanted = router::wanted_recording(action.kind, parameters, router::Runtime());
+  if (!wanted) return fail("use", "do = \"" + text + "\"", wanted.error().message());
+  return {};
+}
+
+Result<router::Rule> rule_of(const config::RuleSettings& from,
+                             const std::map<std::string, std::size_t>& commands) {
   router::Rule rule;
   rule.name = from.name;
   rule.when = condition_in_words(from);
@@ -104,11 +151,20 @@ Result<router::Rule> rule_of(const config::RuleSettings& from) {
   RETURN_IF_ERROR(auth::resolve_users(rule.runtimes.user, "the rule " + from.name));
   rule.lasts = from.hang ? hang_time(from) : from.lasts;
   if (!from.counter.empty()) rule.condition = counter_of(from);
-  if (!from.logs.empty() || !from.exceptions.empty()) rule.condition = incidents_of(from);
+  if (!from.logs.empty() || !from.exceptions.empty() || !from.requests.empty())
+    rule.condition = incidents_of(from);
   if (from.hang) rule.condition = router::HangCondition();
-  for (const std::string& action : from.actions) rule.actions.push_back(action_of(action));
+  for (const std::string& text : from.actions) {
+    router::RuleAction& action = rule.actions.emplace_back(action_of(text));
+    RETURN_IF_ERROR(check_options(action, text));
+    if (action.kind != config::kRunAction) continue;
+    action.command = commands.at(from.name);
+    action.longest = from.run.timeout;
+  }
+  if (from.pid) rule.pid = static_cast<std::uint64_t>(*from.pid);
   rule.limits = {from.times, from.total, from.within, {}, {}};
   if (from.bytes > 0) rule.limits.bytes = from.bytes;
+  if (from.age.count() > 0) rule.limits.age = from.age;
   if (!from.hours.empty()) rule.limits.hours = config::parse_hours(from.hours).value();
   return rule;
 }
@@ -118,8 +174,9 @@ Result<router::Rule> rule_of(const config::RuleSettings& from) {
 Result<std::optional<router::RulesSettings>> rules_of(const config::ServeSettings& settings) {
   if (settings.rules.empty()) return std::optional<router::RulesSettings>();
   router::RulesSettings rules;
+  const auto commands = rule_commands_of(settings);
   for (const config::RuleSettings& each : settings.rules) {
-    ASSIGN_OR_RETURN(auto rule, rule_of(each));
+    ASSIGN_OR_RETURN(auto rule, rule_of(each, commands));
     rules.rules.push_back(std::move(rule));
   }
   rules.interval = settings.app_metrics.interval;

@@ -212,9 +212,10 @@ Task<void> Agent::run() {
                               "starts readers has ended, by a signal or for lack of memory: there are no "
                               "recordings over HTTP, no profiles as files, and no --app-metrics,"));
   if (settings_.rules) {
-    rules_.emplace(loop_, log_, *settings_.rules,
-                   Rules::Parts{registry_, api_, limits_, *audit_, artifacts_, readers_, halts_,
-                                [this](const std::string& id) { return app_metrics_->why_not(id); }});
+    rules_.emplace(
+        loop_, log_, *settings_.rules,
+        Rules::Parts{registry_, api_, limits_, *audit_, artifacts_, readers_, halts_, settings_.commands,
+                     [this](const std::string& id) { return app_metrics_->why_not(id); }});
     tasks_.spawn(rules_->run());
     tasks_.spawn(rules_->open_journal());
   }

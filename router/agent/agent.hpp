@@ -127,7 +127,7 @@ struct AgentSettings {
   ArtifactLimits artifacts;                        ///< Of that directory.
   std::vector<StoreSettings> stores;               ///< To which it is sent.
   std::optional<RulesSettings> rules;              ///< If empty, there are none.
-  std::shared_ptr<const CommandProcess> commands;  ///< Those of the stores; null if there are none.
+  std::shared_ptr<const CommandProcess> commands;  ///< Of stores and rules; null if there are none.
   std::shared_ptr<const SamplerProcess> sampler;   ///< May be null: there are no profiles then.
   std::shared_ptr<const ReaderProcess> readers;    ///< May be null: there are no recordings over HTTP then.
   transport::Milliseconds drain_limit{10'000};     ///< How long running work may go on after stop().

@@ -197,12 +197,30 @@ Result<void> tell_measurements(events::MeasurementReader& values, ReaderInput& f
   });
 }
 
+namespace {
+
+/// How often requests without an answer are looked at.
+constexpr std::chrono::milliseconds kLookAtOpen{500};
+
+}  // namespace
+
 Result<void> tell_incidents(const std::string& patterns, ReaderInput& from, ReaderOutput& to) {
   ASSIGN_OR_RETURN(auto wanted, patterns_from_json(patterns));
-  IncidentReader reader(std::move(wanted));
-  return read_recording(from, reader, [&] {
-    for (const Incident& each : reader.take()) to.write(ReaderFrame::incident, to_json(each));
-  });
+  IncidentReader incidents(std::move(wanted));
+  nettrace::Reader reader(incidents);
+  for (;;) {
+    const bool has_more = !incidents.awaits() || from.wait(kLookAtOpen);
+    if (has_more) {
+      ASSIGN_OR_RETURN(const auto piece, from.next());
+      if (piece.empty()) return {};
+      RETURN_IF_ERROR(reader.feed(piece));
+    }
+    for (const Incident& each : incidents.take(IncidentReader::Clock::now()))
+      to.write(ReaderFrame::incident, to_json(each));
+    if (incidents.silenced())
+      return fail("read", "its requests", "somebody else has begun to look at them in another way",
+                  "the runtime tells one at a time");
+  }
 }
 
 Result<void> tell_methods(ReaderInput& from, ReaderOutput& to) {

@@ -84,10 +84,13 @@ class HeapDocument final : public events::EventFormatter {
 [[nodiscard]] Result<void> tell_measurements(events::MeasurementReader& values, ReaderInput& from,
                                              ReaderOutput& to);
 
+/// Writes what fits the patterns (see patterns_from_json()) as the input comes. Errors: as above, or the
+/// runtime tells nothing more.
+[[nodiscard]] Result<void> tell_incidents(const std::string& patterns, ReaderInput& from, ReaderOutput& to);
+
 /// Writes the methods at given addresses. The input is first the addresses as a part, eight bytes each
 /// (little-endian), and then a recording in which the runtime names its methods. Errors: the input can't be
 /// read.
-[[nodiscard]] Result<void> tell_incidents(const std::string& patterns, ReaderInput& from, ReaderOutput& to);
 [[nodiscard]] Result<void> tell_methods(ReaderInput& from, ReaderOutput& to);
 
 /// What there is for join_recordings(), in this order: what the process reported, what the agent has sampled

@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include <poll.h>
 #include <unistd.h>
 
 #include "base/output_file.hpp"
@@ -37,6 +38,11 @@ Error decode_failure(std::string_view text) {
 }
 
 ReaderInput::ReaderInput(int from) : from_(from), piece_(kReadBytes) {}
+
+bool ReaderInput::wait(std::chrono::milliseconds longest) const {
+  pollfd input{from_, POLLIN, 0};
+  return ::poll(&input, 1, static_cast<int>(longest.count())) != 0;
+}
 
 Result<ReaderInput::Piece> ReaderInput::next_of_part() {
   ASSIGN_OR_RETURN(const auto head, read_whole(kPieceHead));

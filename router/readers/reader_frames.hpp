@@ -1,6 +1,7 @@
 // The protocol between a reader and the process that reads its answer.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -56,6 +57,8 @@ class ReaderInput {
 
   /// The next bytes; empty at the end. They are valid until the next call. Errors: the system's.
   [[nodiscard]] Result<Piece> next() { return read_some(piece_); }
+  /// Waits until there are bytes or the end, or the time is over. Returns whether there are.
+  [[nodiscard]] bool wait(std::chrono::milliseconds longest) const;
   /// The next piece of a part; empty at the end of the part. Otherwise the same.
   [[nodiscard]] Result<Piece> next_of_part();
 

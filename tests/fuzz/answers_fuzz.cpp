@@ -70,6 +70,8 @@ const std::vector<nettrace::Definition>& definitions() {
       definition(events::kRundownProvider, "", 144, {}),
       definition(events::kRundownProvider, "", 154, {}),
       definition(events::kSampleProvider, "", 0, {}),
+      definition(events::kRequestProvider, "Event", 2, {}),
+      definition(events::kHostingProvider, "RequestStart", 3, {}),
   };
   return all;
 }
@@ -131,6 +133,26 @@ void pass_measurements(nettrace::Cursor in) {
   });
 }
 
+void find_incidents(nettrace::Cursor in) {
+  using Of = IncidentPattern::Of;
+  std::vector<IncidentPattern> patterns(4);
+  patterns[0].names = {"*a*"};
+  patterns[1].of = Of::exceptions;
+  patterns[2].of = Of::requests;
+  patterns[2].names = {"/a/**/*b"};
+  patterns[2].slower_than = std::chrono::milliseconds(1);
+  patterns[3].of = Of::requests;
+  patterns[3].statuses = {{400, 599}};
+  IncidentReader reader(patterns);
+  read_events(in, reader, [&] {
+    for (const Incident& each : reader.take(IncidentReader::Clock::now())) {
+      const auto again = incident_from_json(to_json(each));
+      require(again && again->pattern == each.pattern && again->count == each.count,
+              "what a reader says of an incident is understood");
+    }
+  });
+}
+
 }  // namespace
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -138,13 +160,15 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
   constexpr std::array kKinds{ReadingTask::Kind::counters, ReadingTask::Kind::logs,
                               ReadingTask::Kind::exceptions, ReadingTask::Kind::stacks};
-  const std::size_t kind = data[0] % (kKinds.size() + 2);
+  const std::size_t kind = data[0] % (kKinds.size() + 3);
   const nettrace::Cursor in(bytes.subspan(1), 0);
   if (kind < kKinds.size()) make_lines(kKinds[kind], in);
   if (kind == kKinds.size()) pass_measurements(in);
+  if (kind == kKinds.size() + 2) find_incidents(in);
   // What a reader that has been taken over may say.
   if (kind == kKinds.size() + 1) {
     const std::string_view said(reinterpret_cast<const char*>(data) + 1, size - 1);
+    std::ignore = incident_from_json(said);
     std::ignore = decode_measurement(said);
     std::ignore = decode_exception(said);
     std::ignore = decode_method(said);

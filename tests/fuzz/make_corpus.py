@@ -490,7 +490,17 @@ LOGGED = (u32(3) + utf16("Orders") + u32(4) + utf16("Slow") + utf16("took \"long
           + utf16('{"VerboseMessage":"thrown"}'))
 THROWN = utf16("System.Exception") + utf16("no") + u64(0) + u32(1) + u16(2)
 NAMED = u64(9) + u64(1) + u64(0x1000) + u32(0x100) + u32(6) + u32(0) + utf16("Orders") + utf16("Price") + utf16("int32 ()")
+
+
+def request_event(what, **said):
+    pairs = b"".join(utf16(key) + utf16(value) for key, value in said.items())
+    name = f"Microsoft.AspNetCore.Hosting.HttpRequestIn.{what}"
+    return answer_event(13, utf16("Microsoft.AspNetCore") + utf16(name) + u16(len(said)) + pairs)
+
+
 ANSWERS_OF = {
+    "incidents": u8(6) + answer_event(7, LOGGED) + answer_event(8, THROWN) + answer_event(14, utf16("GET") + utf16("/a"))
+    + request_event("Start", Method="GET", Path="/a/b", Span="1") + request_event("Stop", Path="/a/x/b", Status="404", Span="1", Duration="70000"),
     "counters": u8(0) + b"".join(answer_event(each, METER) for each in range(5)) + answer_event(5, COUNTER)
     + answer_event(6, COUNTER),
     "logs": u8(1) + answer_event(7, LOGGED) + answer_event(7, LOGGED[:9]),

@@ -3,67 +3,14 @@
 import json
 import os
 import signal
+import threading
 import time
 
-from harness import needs, wait
+from harness import needs, unprivileged, wait
 from harness.api import Api
-from harness.audit import Audit
-from harness.case import Case, main
+from harness.case import main
+from harness.rules_case import TOTAL, RulesCase, rule
 from harness.watched import Watched
-
-# A counter that the application counts up when it is asked to.
-TOTAL = "Watched.Meter[watched.total]"
-
-
-def rule(name, when, do="gcdump", more=""):
-    return f'[[rules]]\nname = "{name}"\n{when}\ndo = ["{do}"]\n{more}\n'
-
-
-class RulesCase(Case):
-    def setUp(self):
-        super().setUp()
-        self.application = self.use(Watched(self.lab))
-        self.application.get("/tick")  # before that it has no meter
-        self.directory = self.lab.new_directory(self.lab.far, "kept")
-        self.configuration = os.path.join(self.lab.new_directory(self.lab.far, "agent"), "farport.toml")
-        self.audit = Audit(os.path.join(self.lab.directory, f"audit-{time.monotonic_ns()}.jsonl"))
-
-    def begin(self, *rules, more=""):
-        with open(self.configuration, "w", encoding="utf-8") as file:
-            file.write(f'[artifacts]\ndirectory = "{self.directory}"\n{more}' + "".join(rules))
-        self.start()
-
-    def start(self):
-        self.agent = self.use(self.lab.agent("--config", self.configuration, "--audit", self.audit.path))
-        self.agent.wait_for(self.application)
-
-    def farport(self, command, *arguments):
-        return self.lab.near.run(needs.farport(), command, self.agent.remote, *self.lab.tools_pair.flags(), *arguments)
-
-    def kept(self):
-        return json.loads(self.assert_ok(self.farport("artifacts", "--json")).stdout)
-
-    def whole(self):
-        return [each for each in self.kept() if each["state"] == "whole"]
-
-    def rows(self, name):
-        """What is said of the rule and each runtime."""
-        rules = json.loads(self.assert_ok(self.farport("rules", "--json")).stdout)
-        return next(each for each in rules if each["name"] == name)["runtimes"]
-
-    def row(self, name):
-        not_listed = {"state": "not listed", "fired": 0}
-        return next((each for each in self.rows(name) if each["pid"] == self.application.pid_inside), not_listed)
-
-    def wait_for_state(self, name, state, seconds=30):
-        return wait.until(lambda: (row := self.row(name))["state"] == state and row,
-                          lambda: f"{state}: {self.row(name)}\n{self.agent.log()}", seconds)
-
-    def wait_for_fired(self, name, times):
-        """That it has fired so often, and taken all."""
-        return wait.until(lambda: (row := self.row(name))["fired"] == times and row["outcome"] == "done" and row,
-                          lambda: f"{self.row(name)}\n{self.agent.log()}", 30)
-
 
 class Counters(RulesCase):
     def test_a_value_above_a_bound(self):
@@ -134,6 +81,30 @@ class Counters(RulesCase):
         self.wait_for_state("other", "watches")
         self.assertIn("does not report this", self.wait_for_state("nothing", "no value", 40)["why"])
 
+    def test_a_value_between_bounds(self):
+        self.begin(rule("some", f'when.counter = "{TOTAL}"\nwhen.above = 100\nwhen.below = 200'))
+        self.wait_for_state("some", "watches")
+        self.application.get("/count", by=250)
+        wait.until(lambda: self.row("some").get("value") == 250, lambda: str(self.row("some")), 10)
+        self.assertEqual(self.row("some")["fired"], 0)
+        self.application.get("/count", by=-100)
+        self.wait_for_fired("some", 1)
+
+    def test_an_event_source_and_a_meter_of_its_name(self):
+        self.begin(rule("percent", r"when.counter = 'EventCounters\System.Runtime[cpu-usage]'" + "\nwhen.above = -1"))
+        self.assertIn("System.Runtime[cpu-usage] was", self.wait_for_fired("percent", 1)["cause"])
+
+    def test_one_process_and_its_age(self):
+        self.begin(rule("other", f'runtimes.pid = 999999\nwhen.counter = "{TOTAL}"\nwhen.above = 1'),
+                   rule("this", f'runtimes.pid = {self.application.pid_inside}\nwhen.counter = "{TOTAL}"\nwhen.above = 1'),
+                   rule("old", f'when.counter = "{TOTAL}"\nwhen.above = 1', more='limit.age = "1s"'))
+        self.wait_for_state("this", "watches")
+        self.application.get("/count", by=2)
+        self.wait_for_fired("this", 1)
+        self.assertEqual(self.rows("other"), [])
+        old = self.row("old")
+        self.assertEqual((old["fired"], old["state"]), (0, "over"))
+
     def test_a_rule_for_other_applications(self):
         self.begin(rule("others", f'runtimes.name = ["nobody*"]\nwhen.counter = "{TOTAL}"\nwhen.above = 1'))
         self.assertEqual(self.rows("others"), [])
@@ -196,6 +167,69 @@ class Incidents(RulesCase):
         self.assertRegex(row["cause"], r"^\S*OrderException: the last one$")
 
 
+class Requests(RulesCase):
+    ERRORS = 'when.request = ["/**/*"]\nwhen.except = ["/health/**"]\nwhen.status = ["400-499"]\nwhen.times = 3'
+
+    def test_their_number(self):
+        self.begin(rule("many", 'when.request = ["/TICK"]\nwhen.times = 5', do="stacks"))
+        self.wait_for_state("many", "no value", 40)
+        self.assertIn("ASP.NET has had no request yet", self.row("many")["why"])
+        self.application.get("/sleep")
+        self.wait_for_state("many", "watches")
+        for _ in range(4):
+            self.application.get("/tick")
+        wait.until(lambda: self.row("many").get("value") == 4, lambda: str(self.row("many")), 10)
+        self.application.get("/tick")
+        self.assertEqual(self.wait_for_fired("many", 1)["cause"], "GET /tick")
+
+    def test_their_status(self):
+        self.begin(rule("errors", self.ERRORS, do="stacks"))
+        self.wait_until_heard("errors")
+        for path in ("/health/no/such", "/no/such", "/health/no", "/tick", "/no/such"):
+            self.ask(path)
+        time.sleep(2)
+        self.assertEqual(self.row("errors")["fired"], 0)
+        self.ask("/no/such")
+        self.assertRegex(self.wait_for_fired("errors", 1)["cause"], r"^GET /no/such: 404 after \S+ s$")
+
+    def wait_until_heard(self, name):
+        """Asks for something, until the rule has heard of it."""
+        wait.until(lambda: self.application.get("/sleep") and self.row(name)["state"] == "watches",
+                   lambda: f"{self.row(name)}\n{self.agent.log()}", 30)
+
+    def ask(self, path):
+        try:
+            self.application.get(path)
+        except AssertionError:
+            pass  # It has no such path.
+
+    def test_slow_ones(self):
+        self.begin(rule("slow", 'when.request = ["/wait/*"]\nwhen.slower = "2s"\nwhen.times = 2\nwhen.within = "5m"', do="stacks"))
+        self.wait_until_heard("slow")
+        self.application.get("/wait/0.1")
+        self.application.get("/wait/2.5")
+        wait.until(lambda: self.row("slow").get("value") == 1, lambda: str(self.row("slow")), 10)
+        hung = threading.Thread(target=self.application.get, args=("/wait/8",))
+        hung.start()
+        self.addCleanup(hung.join)
+        row = self.wait_for_fired("slow", 1)
+        self.assertTrue(hung.is_alive())
+        self.assertEqual(row["cause"], "GET /wait/8: no answer for 2 s")
+
+    def test_another_who_looks_at_them(self):
+        """The runtime tells requests to one only, and the rule says so."""
+        self.begin(rule("many", 'when.request = ["/tick"]\nwhen.times = 500', do="stacks"))
+        self.wait_until_heard("many")
+        other = 'Microsoft-Diagnostics-DiagnosticSource:3:5:FilterAndPayloadSpecs="Other/Nothing:-"'
+        self.assert_ok(self.farport("trace", "--providers", other, "--duration", "1s",
+                                    "--output", os.path.join(self.lab.new_directory(self.lab.near, "other"), "trace")))
+        def silenced():
+            self.application.get("/sleep")
+            row = self.row("many")
+            return row["state"] == "no value" and "somebody else has begun to look at them" in row["why"]
+        wait.until(silenced, lambda: f"{self.row('many')}\n{self.agent.log()}", 30)
+
+
 class Hangs(RulesCase):
     def test_a_process_that_is_stopped(self):
         self.begin(rule("hangs", 'when.hang = true\nwhen.for = "5s"', do="stacks"))
@@ -220,6 +254,49 @@ class Starts(RulesCase):
         self.wait_for_fired("start", 2)
 
 
+class Commands(RulesCase):
+    """What a rule runs."""
+
+    def script(self, text):
+        path = os.path.join(self.lab.new_directory(self.lab.far, "command"), "notify")
+        os.chmod(os.path.dirname(path), 0o777)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\n{text}\n")
+        os.chmod(path, 0o755)
+        return path
+
+    def fire(self, script, more=""):
+        directory = os.path.dirname(script)
+        user = 'run.user = "nobody:nogroup"\n' if not unprivileged.enabled() else ""
+        self.begin('[[rules]]\nname = "told"\nwhen.counter = "%s"\nwhen.above = 100\ndo = ["stacks", "run"]\n'
+                   'run.command = ["%s", "{rule} {runtime}", "{file}"]\nrun.writes = ["%s"]\n%s%s'
+                   % (TOTAL, script, directory, user, more))
+        self.wait_for_state("told", "watches")
+        self.application.get("/count", by=150)
+        return wait.until(lambda: (row := self.row("told"))["fired"] == 1 and row["outcome"] != "under_way" and row,
+                          lambda: f"{self.row('told')}\n{self.agent.log()}", 30)
+
+    def test_it_is_told(self):
+        script = self.script('cd "$(dirname "$0")" && { echo "$1|$2|$FARPORT_RULE|$SECRET"; cat; } > told')
+        row = self.fire(script)
+        self.assertEqual(row["outcome"], "done", row)
+        with open(os.path.join(os.path.dirname(script), "told"), encoding="utf-8") as file:
+            arguments, told = file.read().split("\n", 1)
+        self.assertRegex(arguments, r"^told watched\|.*stacks.*\.json\|told\|$")
+        told = json.loads(told)
+        self.assertEqual((told["rule"], told["runtime"], told["artifacts"]), ("told", "watched", row["artifacts"]))
+        self.assertIn("was 150", told["cause"])
+
+    def test_it_fails(self):
+        row = self.fire(self.script('echo "no such room" >&2; exit 3'))
+        self.assertEqual(row["outcome"], "failed")
+        self.assertIn("exit code 3: no such room", row["failure"])
+
+    def test_it_does_not_end(self):
+        row = self.fire(self.script("sleep 1000"), 'run.timeout = "2s"\n')
+        self.assertIn("it took longer than run.timeout", row["failure"])
+
+
 class Settings(RulesCase):
     def test_wrong_ones(self):
         base = '[artifacts]\ndirectory = "/tmp"\n[allow]\ncn = ["tools"]\n'
@@ -233,13 +310,24 @@ class Settings(RulesCase):
                 (f'name = "a"\n{good}do = ["dump hep"]', 'did you mean "heap"?'),
                 (f'name = "a"\n{good}do = ["trace soon"]', "cannot use the duration soon"),
                 (f'name = "a"\n{good}do = ["stacks 3s"]', "stacks takes nothing more"),
-                (f'name = "a"\n{good}when.below = 1\ndo = ["stacks"]', "compared with one bound"),
+                (f'name = "a"\n{good}when.below = 1\ndo = ["stacks"]', "no value is above when.above and below when.below"),
+                ('name = "a"\nwhen.counter = "A[b]"\ndo = ["stacks"]', "compared with a bound"),
+                (f'name = "a"\n{good}do = ["run"]', "it has no command to run"),
+                (f'name = "a"\n{good}do = ["stacks"]\nrun.command = ["true"]', "it never runs its command"),
+                (f'name = "a"\n{good}do = ["run"]\nrun.command = ["echo", "{{fil}}"]', 'did you mean "file"?'),
+                (f'name = "a"\n{good}do = ["trace profil=x"]', 'did you mean "profile"?'),
+                (f'name = "a"\n{good}do = ["trace 3s profile=x"]', "x"),
+                (f'name = "a"\n{good}do = ["logs level=Eror"]', "Eror"),
+                (f'name = "a"\n{good}do = ["stacks"]\nruntimes.pid = 1.5', "runtimes.pid is no pid"),
                 (f'name = "a"\n{good}when.percentile = 90\ndo = ["stacks"]', "50, 95 and 99"),
                 (f'name = "a"\n{good}when.tags = ["x"]\ndo = ["stacks"]', "is no tag"),
                 (f'name = "a"\n{good}whn.for = "1s"\ndo = ["stacks"]', 'whn'),
                 (f'name = "a"\n{good}when.abov = 1\ndo = ["stacks"]', 'did you mean'),
                 (f'name = "a"\n{good}do = ["stacks"]\nlimit.times = 0', "a whole number from 1 on"),
                 (f'name = "a"\n{good}do = ["stacks"]\nlimit.hours = "8-18"', "no two times of the day"),
+                (f'name = "a"\n{good}when.status = ["500"]\ndo = ["stacks"]', "are of when.request"),
+                ('name = "a"\nwhen.request = ["/"]\nwhen.status = ["5xx"]\ndo = ["stacks"]', "it is no code of an answer"),
+                ('name = "a"\nwhen.request = ["orders"]\ndo = ["stacks"]', "is no path"),
                 (f'name = "a"\n{good}do = ["recent"]', "give --recorder"),
                 ('name = "a"\nwhen.counter = "Watched"\nwhen.above = 1\ndo = ["stacks"]', "it is not one instrument"),
                 (f'name = "a"\n{good}do = ["stacks"]\n[[rules]]\nname = "a"\n{good}do = ["stacks"]', "two rules have the name a")):

@@ -30,6 +30,7 @@ std::map<std::string, std::string, std::less<>> tags_in(std::string_view text) {
 
 bool CounterCondition::is_about(const Measurement& measurement) const {
   if (measurement.provider != provider || measurement.name != name) return false;
+  if (event_source && measurement.is_meter) return false;
   if (tags.empty()) return true;
   const auto has = tags_in(measurement.tags);
   return std::ranges::all_of(tags, [&has](const auto& wanted) {

@@ -22,14 +22,15 @@
 
 namespace farport::router {
 
-/// A value of a counter or of a meter that is above or below a bound.
+/// A value of a counter or of a meter that is above or below a bound, or between two.
 struct CounterCondition {
   std::string provider;
   std::string name;
+  bool event_source = false;                ///< Not of a meter of that name.
   std::map<std::string, std::string> tags;  ///< The series must have all of these.
   std::optional<double> quantile;           ///< Of a histogram: 0.95. Empty: how many values a second.
-  bool above = true;                        ///< Or below.
-  double bound = 0;
+  std::optional<double> above{};
+  std::optional<double> below{};
 
   /// Whether the measurement is one of this counter.
   [[nodiscard]] bool is_about(const events::Measurement& measurement) const;
@@ -38,10 +39,12 @@ struct CounterCondition {
   /// between measurements of meters.
   [[nodiscard]] std::optional<double> value_of(const events::Measurement& measurement,
                                                std::chrono::duration<double> interval) const;
-  [[nodiscard]] bool holds(double value) const { return above ? value > bound : value < bound; }
+  [[nodiscard]] bool holds(double value) const {
+    return (!above || value > *above) && (!below || value < *below);
+  }
 };
 
-/// Log entries or exceptions.
+/// Log entries, exceptions or requests.
 struct IncidentCondition {
   IncidentPattern pattern;
   std::size_t times = 1;                ///< So many
@@ -56,11 +59,12 @@ struct StartCondition {};
 
 /// One thing that a rule takes, as a request of the API.
 struct RuleAction {
-  std::string text;                     ///< As it is configured: "trace 30s".
-  std::string kind;                     ///< "trace"
-  std::string method;                   ///< Of the request.
-  std::string query;                    ///< "seconds=30"; may be empty.
-  std::chrono::milliseconds longest{};  ///< After which it is broken off.
+  std::string text;                      ///< As it is configured: "trace 30s".
+  std::string kind;                      ///< "trace"
+  std::string method;                    ///< Of the request.
+  std::string query;                     ///< "seconds=30"; may be empty.
+  std::chrono::milliseconds longest{};   ///< After which it is broken off.
+  std::optional<std::size_t> command{};  ///< Instead of all that: the operator's, by its number.
 
   /// The request's target for this runtime.
   [[nodiscard]] std::string target(const std::string& runtime) const {
@@ -76,12 +80,14 @@ struct RuleLimits {
   std::optional<std::uint64_t> bytes{};  ///< What its artifacts may take on the disk, in the window.
   /// Minutes of the day, in the agent's time zone, from when to when it may fire; the second may be smaller.
   std::optional<std::pair<int, int>> hours{};
+  std::optional<std::chrono::milliseconds> age{};  ///< How long after a runtime's start it may fire.
 };
 
 struct Rule {
   std::string name;
   std::string when;  ///< The condition in words.
   auth::RuntimeFilter runtimes;
+  std::optional<std::uint64_t> pid{};  ///< Of the only one.
   std::variant<StartCondition, CounterCondition, IncidentCondition, HangCondition> condition;
   std::chrono::milliseconds lasts{0};  ///< How long a value must be beyond its bound, or a process hang.
   std::vector<RuleAction> actions;     ///< In turn.

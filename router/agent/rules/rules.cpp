@@ -34,6 +34,26 @@ std::string describe(const Runtime& runtime) {
   return fmt::format("{} (pid {})", runtime.name, runtime.pid);
 }
 
+/// Whether the rule may not fire any more for so old an application.
+bool is_too_old(const Rule& rule, const Runtime& runtime) {
+  const auto began = rule.limits.age ? utc_time(runtime.since) : std::nullopt;
+  return began && Firing::Clock::now() - *began > *rule.limits.age;
+}
+
+/// What a command is told on its standard input.
+std::string firing_as_json(const Rule& rule, const Firing& firing, const Runtime& runtime) {
+  const json firing_json = {{"rule", rule.name},
+                            {"time", utc_text(firing.time)},
+                            {"cause", firing.cause},
+                            {"runtime", runtime.name},
+                            {"pid", runtime.pid},
+                            {"host", runtime.host},
+                            {"pod", runtime.container.pod},
+                            {"container", runtime.container.name},
+                            {"artifacts", firing.artifacts}};
+  return router::text_of(firing_json) + "\n";
+}
+
 /// For the audit.
 std::string arguments_of(const Firing& firing) {
   const json arguments = {{"cause", firing.cause}};
@@ -48,7 +68,7 @@ std::string number_text(double value) {
 }  // namespace
 
 bool is_about(const Rule& rule, const Runtime& runtime) {
-  return auth::matches(rule.runtimes, traits_of(runtime));
+  return (!rule.pid || *rule.pid == runtime.pid) && auth::matches(rule.runtimes, traits_of(runtime));
 }
 
 std::optional<std::string> RuleWatch::take(const events::Measurement& measurement,
@@ -74,6 +94,8 @@ std::optional<std::string> RuleWatch::take(const events::Measurement& measuremen
 
 std::optional<std::string> RuleWatch::take(const Incident& incident, Lasting::Clock::time_point now) {
   const auto& condition = std::get<IncidentCondition>(rule_.condition);
+  heard_ = true;
+  if (incident.count == 0) return std::nullopt;
   if (!repeated_.note(incident.count, now, condition.times, condition.within)) return std::nullopt;
   return incident.text;
 }
@@ -114,7 +136,7 @@ Rules::Rules(transport::Loop& loop, Log log, RulesSettings settings, Parts parts
     patterns_.push_back(incidents->pattern);
     of_patterns_.push_back(&rule);
   }
-  incidents_ = {"logs and exceptions",
+  incidents_ = {"what the rules wait for",
                 "[[rules]]",
                 ReadingTask::Kind::incidents,
                 to_json(patterns_),
@@ -211,6 +233,7 @@ Result<void> Rules::take_incident(Watched& to, const Reading::Frame& frame) {
 
 void Rules::consider(const Watched& watched, RuleWatch& watch, std::optional<std::string> seen) {
   if (!seen || journal_ == nullptr || Lasting::Clock::now() < next_try_) return;
+  if (is_too_old(watch.rule(), watched.runtime)) return;
   if (firings_.limited(watch.rule(), watch.subject(), Firing::Clock::now())) return;
   watch.begin_anew();
   fire(watched.runtime, watch.rule(), std::move(*seen));
@@ -330,7 +353,12 @@ Task<Result<void>> Rules::take_all(std::uint64_t number, const Rule& rule, const
     while (is_dump && dumping_ && !stopped_) co_await dumped_.wait();
     if (is_dump && stopped_) continue;
     if (is_dump) dumping_ = true;
-    const Result<void> taken = co_await take_one(number, rule, action, runtime);
+    Result<void> taken;
+    if (action.command) {
+      taken = co_await run_command(number, rule, action, runtime);
+    } else {
+      taken = co_await take_one(number, rule, action, runtime);
+    }
     if (is_dump) {
       dumping_ = false;
       dumped_.changed();
@@ -389,6 +417,39 @@ Task<Result<void>> Rules::take_one(std::uint64_t number, const Rule& rule, const
   co_return Result<void>();
 }
 
+Task<Result<void>> Rules::run_command(std::uint64_t number, const Rule& rule, const RuleAction& action,
+                                      const Runtime& runtime) {
+  const Firing& firing = *firings_.find(number);
+  std::string file;
+  if (!firing.artifacts.empty()) {
+    std::function<Result<Artifact>()> find = [directory = parts_.artifacts, id = firing.artifacts.back()] {
+      return directory->find(id);
+    };
+    const auto artifact = co_await transport::offloaded(loop_, std::move(find));
+    if (artifact) file = artifact->file_name();
+  }
+  const CommandVariables variables{{"rule", rule.name},
+                                   {"time", utc_text(firing.time)},
+                                   {"host", runtime.host},
+                                   {"pod", runtime.container.pod},
+                                   {"pid", std::to_string(runtime.pid)},
+                                   {"file", file},
+                                   {"runtime", runtime.name},
+                                   {"container", runtime.container.name}};
+  CO_ASSIGN_OR_RETURN(const auto running, parts_.commands->begin(loop_, *action.command, variables));
+  const std::string input = firing_as_json(rule, firing, runtime);
+  // It may read that or not.
+  std::ignore = co_await running->input().write(std::as_bytes(std::span(input)));
+  std::ignore = co_await running->input().finish();
+  auto ended = co_await with_deadline(loop_, running->result(), action.longest);
+  if (!ended) co_return fail("run", "the command of the rule", "it took longer than run.timeout");
+  if (!*ended) co_return tl::unexpected(ended->error());
+  (*ended)->read_all = true;
+  const std::string why = (*ended)->why_failed();
+  if (!why.empty()) co_return fail("run", "the command of the rule", why);
+  co_return Result<void>();
+}
+
 namespace {
 
 /// What was seen and taken last.
@@ -403,7 +464,12 @@ void add_last(RuleRow& row, const Firing& last) {
 }  // namespace
 
 std::string Rules::why_blind(const RuleWatch& watch, const Watched& watched) const {
-  if (watch.rule().is<IncidentCondition>()) return watched.incidents->why_not();
+  if (const auto* const incidents = std::get_if<IncidentCondition>(&watch.rule().condition)) {
+    const std::string& why = watched.incidents->why_not();
+    const bool are_requests = incidents->pattern.of == IncidentPattern::Of::requests;
+    if (!why.empty() || !are_requests || watch.heard()) return why;
+    return "ASP.NET has had no request yet, or the application does not use it";
+  }
   const auto now = Lasting::Clock::now();
   if (!watch.rule().is<CounterCondition>() || watch.value(now, settings_.gap())) return "";
   const std::string why = parts_.why_no_values(watched.runtime.id);
@@ -430,6 +496,9 @@ RuleRow Rules::row(const RuleWatch& each, const Watched& watched) const {
     row.state = limited->until ? "limited" : "fires";
     row.why = limited->why;
     if (limited->until) row.until = utc_text(*limited->until);
+  } else if (is_too_old(rule, runtime)) {
+    row.state = "over";
+    row.why = "limit.age has passed since the application's start";
   } else if (each.start == RuleWatch::Start::missed) {
     row.state = "missed";
     row.why = "it started while a limit was reached";

@@ -15,6 +15,7 @@
 #include "events/measurements.hpp"
 #include "router/agent/api/api.hpp"
 #include "router/agent/artifacts/artifacts.hpp"
+#include "router/agent/commands/command_process.hpp"
 #include "router/agent/gate/audit.hpp"
 #include "router/agent/gate/limits.hpp"
 #include "router/agent/gate/own_caller.hpp"
@@ -73,6 +74,8 @@ class RuleWatch {
   /// The value that was seen last; empty if none was for longer than `gap`.
   [[nodiscard]] std::optional<double> value(Lasting::Clock::time_point now,
                                             std::chrono::milliseconds gap) const;
+  /// Whether there was anything yet that the rule looks at.
+  [[nodiscard]] bool heard() const { return heard_; }
   /// Whether the condition holds, by what was noted after `since`, though perhaps not long enough.
   [[nodiscard]] bool holds(Lasting::Clock::time_point since) const;
 
@@ -88,6 +91,7 @@ class RuleWatch {
   std::string subject_;
   std::map<std::string, Lasting> lasting_;  ///< By the tags of a series; of a hang, one.
   Repeated repeated_;
+  bool heard_ = false;  ///< Whether there was anything that the rule looks at.
   std::optional<double> value_;
   Lasting::Clock::time_point seen_{};
 };
@@ -109,6 +113,7 @@ class Rules {
     std::shared_ptr<const Artifacts> artifacts;
     Readers readers;
     HaltWatch& halts;
+    std::shared_ptr<const CommandProcess> commands;  ///< Of the rules that run one.
     /// Why there are no measurements of a runtime; empty if they come.
     std::function<std::string(const std::string& runtime_id)> why_no_values;
   };
@@ -173,6 +178,8 @@ class Rules {
                                                              const Runtime& runtime);
   transport::Task<Result<void>> take_one(std::uint64_t number, const Rule& rule, const RuleAction& action,
                                          const Runtime& runtime);
+  transport::Task<Result<void>> run_command(std::uint64_t number, const Rule& rule, const RuleAction& action,
+                                            const Runtime& runtime);
   transport::Task<Result<void>> write_down(std::uint64_t number);
   [[nodiscard]] Firing::Clock::time_point oldest() const;
 

@@ -4,6 +4,7 @@
 //
 //   GET /burn     computes for 100 ms
 //   GET /sleep    sleeps for 100 ms
+//   GET /wait/SECONDS answers after that time
 //   GET /log?message=TEXT&level=LEVEL&category=NAME
 //   GET /throw?message=TEXT   throws and catches
 //   GET /count?by=N           adds to the meter's and the EventSource's counters
@@ -34,6 +35,7 @@ WebApplication app = builder.Build();
 
 app.MapGet("/burn", () => Work.Burn(TimeSpan.FromMilliseconds(100)));
 app.MapGet("/sleep", () => Work.Sleep(TimeSpan.FromMilliseconds(100)));
+app.MapGet("/wait/{seconds}", async (double seconds) => await Task.Delay(TimeSpan.FromSeconds(seconds)));
 app.MapGet("/log", (string message, string level, string category, ILoggerFactory loggers) =>
 {
     LogLevel logLevel = Enum.Parse<LogLevel>(level);

@@ -23,7 +23,7 @@ Measurement measurement(Measurement::Kind kind, double value, std::string tags =
 }
 
 CounterCondition condition() {
-  return {"Orders", "queue", {}, {}, true, 100};
+  return {"Orders", "queue", false, {}, {}, 100, {}};
 }
 
 }  // namespace
@@ -86,8 +86,10 @@ TEST_CASE("a bound is not beyond itself", "[rules]") {
   CounterCondition wanted = condition();
   CHECK(!wanted.holds(100));
   CHECK(wanted.holds(100.5));
-  wanted.above = false;
-  CHECK(!wanted.holds(100));
+  wanted.below = 200;
+  CHECK(wanted.holds(199));
+  CHECK(!wanted.holds(200));
+  wanted.above.reset();
   CHECK(wanted.holds(99.5));
 }
 

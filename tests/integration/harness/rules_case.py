@@ -1,0 +1,63 @@
+"""Agents with rules."""
+
+import json
+import os
+import time
+
+from harness import needs, wait
+from harness.audit import Audit
+from harness.case import Case
+from harness.watched import Watched
+
+# A counter that the application counts up when it is asked to.
+TOTAL = "Watched.Meter[watched.total]"
+
+
+def rule(name, when, do="gcdump", more=""):
+    return f'[[rules]]\nname = "{name}"\n{when}\ndo = ["{do}"]\n{more}\n'
+
+
+class RulesCase(Case):
+    def setUp(self):
+        super().setUp()
+        self.application = self.use(Watched(self.lab))
+        self.application.get("/tick")  # before that it has no meter
+        self.directory = self.lab.new_directory(self.lab.far, "kept")
+        self.configuration = os.path.join(self.lab.new_directory(self.lab.far, "agent"), "farport.toml")
+        self.audit = Audit(os.path.join(self.lab.directory, f"audit-{time.monotonic_ns()}.jsonl"))
+
+    def begin(self, *rules, more=""):
+        with open(self.configuration, "w", encoding="utf-8") as file:
+            file.write(f'[artifacts]\ndirectory = "{self.directory}"\n{more}' + "".join(rules))
+        self.start()
+
+    def start(self):
+        self.agent = self.use(self.lab.agent("--config", self.configuration, "--audit", self.audit.path))
+        self.agent.wait_for(self.application)
+
+    def farport(self, command, *arguments):
+        return self.lab.near.run(needs.farport(), command, self.agent.remote, *self.lab.tools_pair.flags(), *arguments)
+
+    def kept(self):
+        return json.loads(self.assert_ok(self.farport("artifacts", "--json")).stdout)
+
+    def whole(self):
+        return [each for each in self.kept() if each["state"] == "whole"]
+
+    def rows(self, name):
+        """What is said of the rule and each runtime."""
+        rules = json.loads(self.assert_ok(self.farport("rules", "--json")).stdout)
+        return next(each for each in rules if each["name"] == name)["runtimes"]
+
+    def row(self, name):
+        not_listed = {"state": "not listed", "fired": 0}
+        return next((each for each in self.rows(name) if each["pid"] == self.application.pid_inside), not_listed)
+
+    def wait_for_state(self, name, state, seconds=30):
+        return wait.until(lambda: (row := self.row(name))["state"] == state and row,
+                          lambda: f"{state}: {self.row(name)}\n{self.agent.log()}", seconds)
+
+    def wait_for_fired(self, name, times):
+        """That it has fired so often, and taken all."""
+        return wait.until(lambda: (row := self.row(name))["fired"] == times and row["outcome"] == "done" and row,
+                          lambda: f"{self.row(name)}\n{self.agent.log()}", 30)
