@@ -100,7 +100,7 @@ _farport() {
       ;;
   esac
   if [[ $COMP_CWORD -eq 1 ]]; then
-    _farport_words "quickstart join serve connect disconnect run ps dump trace counters top logs exceptions profile stacks gcdump recent crashes artifacts rules convert can-i certs check doctor stdio help-all --help --version"
+    _farport_words "quickstart join serve connect disconnect run ps dump trace counters top logs exceptions profile stacks gcdump recent crashes artifacts rules convert convert-rules can-i certs check doctor stdio help-all --help --version"
     return
   fi
   case "${COMP_WORDS[1]} ${COMP_WORDS[2]}" in
@@ -125,6 +125,7 @@ _farport() {
     'artifacts '*) words="-h --help --json --format --get --remove -o --output --force --follow --help-all --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --accept --server-name --verify-cn --verify-uri --verify-pin" ;;
     'rules '*) words="-h --help --json --format --help-all --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
     'convert '*) words="-h --help -o --output --force --top" ;;
+    'convert-rules '*) words="-h --help" ;;
     'can-i '*) words="-h --help --all --json --format --help-all --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
     'certs init'*) words="-h --help --force" ;;
     'certs server'*) words="-h --help --name --dns --ip --uri --force" ;;

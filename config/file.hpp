@@ -20,6 +20,9 @@ using Resolved = tl::expected<T, Problems>;
 /// The same for a text that is treated as the file at `path`.
 [[nodiscard]] Resolved<Configuration> parse_file(const std::string& text, const std::string& path);
 
+/// The rule as an element of [[rules]], with what is not as usual.
+[[nodiscard]] std::string to_toml(RuleSettings rule);
+
 /// $XDG_CONFIG_HOME/farport/config.toml, or else ~/.config/farport/config.toml; empty if there is no home
 /// directory.
 [[nodiscard]] std::string default_file();
