@@ -130,16 +130,16 @@ bool lists_memory(const std::string& controllers) {
 }
 
 /// A group in which a process's memory is counted.
-struct MemoryGroup {
+struct GroupName {
   int version = 2;
   std::string mount;  ///< The directory of all groups.
   std::string name;   ///< "/a/b"
 };
 
 /// The groups of a process; `process` is its name in /proc.
-std::vector<MemoryGroup> memory_groups_of(const std::string& root, const std::string& process) {
+std::vector<GroupName> group_names_of(const std::string& root, const std::string& process) {
   const std::string mount = root + "/sys/fs/cgroup";
-  std::vector<MemoryGroup> groups;
+  std::vector<GroupName> groups;
   std::ifstream file(root + "/proc/" + process + "/cgroup");
   // cgroups(7): "hierarchy-ID:controller-list:path"; version 2 is "0::path".
   for (std::string line; std::getline(file, line);) {
@@ -158,29 +158,68 @@ std::vector<MemoryGroup> memory_groups_of(const std::string& root, const std::st
 
 std::optional<std::uint64_t> memory_limit(const std::string& root) {
   std::optional<std::uint64_t> least;
-  for (const MemoryGroup& group : memory_groups_of(root, "self"))
+  for (const GroupName& group : group_names_of(root, "self"))
     lower_by_groups(least, {group.mount, group.version == 2 ? "/memory.max" : "/memory.limit_in_bytes"},
                     group.name);
   return least;
 }
 
-std::string oom_file_of(pid_t pid, const std::string& root) {
-  for (const MemoryGroup& group : memory_groups_of(root, std::to_string(pid))) {
+MemoryGroupFiles MemoryGroupFiles::in(const std::string& directory, int version) {
+  if (version == 2)
+    return {version, directory + "/memory.events", directory + "/memory.current", directory + "/memory.max",
+            directory + "/memory.stat"};
+  return {version, directory + "/memory.oom_control", directory + "/memory.usage_in_bytes",
+          directory + "/memory.limit_in_bytes", directory + "/memory.stat"};
+}
+
+std::vector<MemoryGroupFiles> memory_groups_of(pid_t pid, const std::string& root) {
+  const auto own = group_names_of(root, "self");
+  for (const GroupName& group : group_names_of(root, std::to_string(pid))) {
     // A group outside of this process's own namespace begins with "/..".
     if (group.name.find("/..") != std::string::npos) continue;
-    std::string path =
-        group.mount + group.name + (group.version == 2 ? "/memory.events" : "/memory.oom_control");
-    if (oom_kills(path)) return path;
+    std::vector<MemoryGroupFiles> groups;
+    for (std::string name = group.name; !name.empty() && name != "/"; name = parent_of(name))
+      groups.push_back(MemoryGroupFiles::in(group.mount + name, group.version));
+    const bool is_seen = !groups.empty() && oom_kills(groups.front().kills);
+    if (is_seen) return groups;
+    // A container often sees its own group as the root, whatever its name is outside.
+    const bool is_ours = std::ranges::any_of(
+        own, [&](const GroupName& each) { return each.version == group.version && each.name == group.name; });
+    groups = {MemoryGroupFiles::in(group.mount, group.version)};
+    if (is_ours && oom_kills(groups.front().kills)) return groups;
   }
   return {};
 }
 
-std::optional<std::uint64_t> oom_kills(const std::string& oom_file) {
-  std::ifstream file(oom_file);
+std::optional<std::uint64_t> oom_kills(const std::string& kills) {
+  std::ifstream file(kills);
   for (std::string key, value; file >> key >> value;) {
     if (key == "oom_kill") return number_in<std::uint64_t>(value);
   }
   return std::nullopt;
+}
+
+namespace {
+
+/// The number behind this word; 0 if there is none.
+std::uint64_t number_behind(const std::string& path, std::string_view word) {
+  std::ifstream file(path);
+  for (std::string key, value; file >> key >> value;) {
+    if (key == word) return number_in<std::uint64_t>(value).value_or(0);
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::optional<MemoryUse> memory_use(const MemoryGroupFiles& group) {
+  const auto limit = read_limit(group.limit);
+  const auto usage = read_limit(group.usage);
+  if (!limit || !usage || *limit == 0) return std::nullopt;
+  // Version 1 has the numbers without children as "inactive_file".
+  const std::uint64_t file =
+      number_behind(group.stat, group.version == 1 ? "total_inactive_file" : "inactive_file");
+  return MemoryUse{*usage - std::min(*usage, file), *limit};
 }
 
 }  // namespace farport

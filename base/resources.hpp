@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <sys/types.h>
 
@@ -33,12 +34,32 @@ void drop_pages(std::span<std::byte> block);
 /// groups. Empty if there is no limit. `root`: of the file system, for tests.
 [[nodiscard]] std::optional<std::uint64_t> memory_limit(const std::string& root = "");
 
-/// The file in which the kernel counts the processes of this one's control group that it has killed because
-/// the group ran out of memory: memory.events of version 2, memory.oom_control of version 1. Empty if there
-/// is none, or it can't be read here. `root` as above.
-[[nodiscard]] std::string oom_file_of(pid_t pid, const std::string& root = "");
-/// The number in such a file; nothing if it is gone.
-[[nodiscard]] std::optional<std::uint64_t> oom_kills(const std::string& oom_file);
+/// The files of a memory control group, of version 2 or 1.
+struct MemoryGroupFiles {
+  int version = 2;
+  std::string kills;  ///< memory.events or memory.oom_control
+  std::string usage;  ///< memory.current or memory.usage_in_bytes
+  std::string limit;  ///< memory.max or memory.limit_in_bytes
+  std::string stat;   ///< memory.stat
+
+  [[nodiscard]] static MemoryGroupFiles in(const std::string& directory, int version);
+};
+/// The files of a process's memory control group and of its parents, the own one first, as far as this
+/// process sees them. None if its own can't be read here. `root` as above.
+[[nodiscard]] std::vector<MemoryGroupFiles> memory_groups_of(pid_t pid, const std::string& root = "");
+
+/// How many processes of its group the kernel has killed because the group ran out of memory, by the file
+/// that has that number; nothing if it is gone.
+[[nodiscard]] std::optional<std::uint64_t> oom_kills(const std::string& kills);
+
+/// How much of a limit is used, in bytes. What was read from files and can be given back at once does not
+/// count, as it does not for kubelet.
+struct MemoryUse {
+  std::uint64_t used = 0;
+  std::uint64_t limit = 0;
+};
+/// Nothing if the group has no limit, or can't be read.
+[[nodiscard]] std::optional<MemoryUse> memory_use(const MemoryGroupFiles& group);
 
 /// Limits this process's processor time for good (setrlimit(2)); beyond it the kernel kills the process.
 void limit_processor_time(std::uint32_t seconds);

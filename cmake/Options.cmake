@@ -37,7 +37,8 @@ elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
   # The assertions end a process that reads past the end of a view, before what it read is sent to anybody.
   target_compile_definitions(farport_options INTERFACE _FORTIFY_SOURCE=2 _GLIBCXX_ASSERTIONS)
   # Small before fast where the two differ: a page that is not there needs no memory beside the application.
-  target_compile_options(farport_options INTERFACE -O2 -ffunction-sections -fdata-sections)
+  target_compile_options(farport_options INTERFACE $<IF:$<BOOL:$<TARGET_PROPERTY:MADE_SMALL>>,-Os,-O2>
+    -ffunction-sections -fdata-sections)
   target_link_options(farport_options INTERFACE -static-libstdc++ -static-libgcc -Wl,--gc-sections)
 endif()
 

@@ -11,6 +11,11 @@ function(add_room name)
   target_link_libraries(farport_${name} PUBLIC farport_options ${room_PUBLIC} PRIVATE ${room_PRIVATE})
 endfunction()
 
+# A room whose code runs once, or waits for other programs: it is made small rather than fast.
+function(make_small name)
+  set_target_properties(farport_${name} PROPERTIES MADE_SMALL ON)
+endfunction()
+
 # Lets a target, and whatever links it, include the headers of the current folder by their path in the project.
 function(room_includes target name)
   file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})

@@ -468,7 +468,8 @@ std::vector<Setting<RuleSettings>> rule_settings() {
        .help = "Of a histogram: 50, 95 or 99",
        .kind = K::Number{at<&R::percentile>}},
       {.key = "when.for",
-       .help = "How long the value must be beyond it without a break; of a hang, how long that must last",
+       .help = "How long the value, or the memory, must be beyond it without a break; of a hang, how long "
+               "that must last",
        .default_text = "once; of a hang `30s`",
        .kind = K::Duration{at<&R::lasts>}},
       {.key = "when.log",
@@ -507,6 +508,16 @@ std::vector<Setting<RuleSettings>> rule_settings() {
        .help = "How many of these there must be within the time",
        .kind = K::Count{at<&R::count>}},
       {.key = "when.within", .help = "The time for `when.times`", .kind = K::Duration{at<&R::span>}},
+      {.key = "when.memory",
+       .help =
+           "When the control group of its process, such as its container's, uses more than so many percent "
+           "of the memory that it is limited to, without what was read from files and can be given back",
+       .kind = K::Number{at<&R::memory>}},
+      {.key = "when.crash",
+       .help =
+           "When its process ends otherwise than with exit code 0, or, where the kernel does not say how, "
+           "at all. Only `run` can follow, and the recorder must be on",
+       .kind = K::Boolean{at<&R::crash>}},
       {.key = "when.hang",
        .help = "When its process stands still (stopped by a signal or a debugger, or frozen), or its runtime "
                "does not answer",
@@ -545,6 +556,9 @@ std::vector<Setting<RuleSettings>> rule_settings() {
       {.key = "limit.total",
        .help = "The same for all applications together",
        .kind = K::Count{at<&R::total>}},
+      {.key = "limit.at_once",
+       .help = "For how many applications it may take something at a time",
+       .kind = K::Count{at<&R::at_once>}},
       {.key = "limit.within", .help = "The time of the other limits", .kind = K::Duration{at<&R::within>}},
       {.key = "limit.bytes",
        .help = "It does not fire again within the time once it has taken so much, on the disk",

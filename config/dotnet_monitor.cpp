@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -55,7 +57,9 @@ std::optional<double> number_of(const json& settings, std::string_view name) {
   const std::string text = text_in(member(settings, name));
   if (text.empty()) return std::nullopt;
   const auto number = number_in<double>(text);
-  if (!number) throw NoSuchRule{fmt::format("{} is no number: {}", name, text)};
+  constexpr double kMost = 1e15;
+  if (!number || !(std::abs(*number) <= kMost))
+    throw NoSuchRule{fmt::format("{} is no number: {}", name, text)};
   return number;
 }
 
@@ -72,11 +76,13 @@ std::optional<Milliseconds> time_of(const json& settings, std::string_view name)
   const std::size_t colon = whole.find(':');
   const std::size_t days = whole.find('.');
   if (days != std::string::npos && days < colon) whole[days] = ':';
-  whole = whole.substr(0, whole.find('.'));
-  if (whole == "00:00:00") return Milliseconds(0);
-  const auto time = parse_time_span(whole);
-  if (!time) throw NoSuchRule{fmt::format("{} is no time: {}", name, text)};
-  return *time;
+  const std::size_t point = std::min(whole.find('.'), whole.size());
+  const auto fraction = point == whole.size() ? 0.0 : number_in<double>("0" + whole.substr(point));
+  whole.resize(point);
+  const bool is_zero = whole.find_first_not_of("0:") == std::string::npos;
+  const auto time = is_zero ? Result<Milliseconds>(Milliseconds(0)) : parse_time_span(whole);
+  if (!time || !fraction) throw NoSuchRule{fmt::format("{} is no time: {}", name, text)};
+  return *time + std::chrono::round<Milliseconds>(std::chrono::duration<double>(*fraction));
 }
 
 /// A glob that matches exactly this.
@@ -130,6 +136,7 @@ class Conversion {
 
   void convert(const json& from) {
     rule_.name = simple_name(into_.from);
+    if (rule_.name != into_.from) note("{} has another name here", into_.from);
     take_trigger(resolved(member(from, "Trigger"), "CollectionRuleTriggers"));
     const json& actions = member(from, "Actions");
     if (actions.is_array()) {
@@ -183,6 +190,10 @@ class Conversion {
       rule_.counter = fmt::format("{}[{}]", text_in(member(settings, "MeterName")),
                                   text_in(member(settings, "InstrumentName")));
       rule_.percentile = number_of(settings, "HistogramPercentile");
+      if (!rule_.percentile)
+        note(
+            "a counter counts by its growth a second, a histogram without when.percentile by its values a "
+            "second");
       take_bounds(settings, std::nullopt);
     } else if (equal_without_case(type, "CPUUsage")) {
       rule_.counter = fmt::format("{}[cpu-usage]", kRuntimeCounters);
@@ -199,6 +210,7 @@ class Conversion {
       constexpr Milliseconds kSlow{5'000};
       take_requests(settings, "RequestCount");
       rule_.slower = time_of(settings, "RequestDuration").value_or(kSlow);
+      if (rule_.slower.count() == 0) note("RequestDuration is 0, so that all requests count");
     } else if (equal_without_case(type, "AspNetResponseStatus")) {
       const bool has_other = member(settings, "RequestCount").is_null();
       take_requests(settings, has_other ? "ResponseCount" : "RequestCount");
@@ -218,7 +230,8 @@ class Conversion {
 
   void take_requests(const json& settings, std::string_view count) {
     const auto times = number_of({{count, or_default(settings, "Triggers", count)}}, count);
-    if (!times || *times < 1) throw NoSuchRule{fmt::format("its trigger has no {}", count)};
+    constexpr double kMost = 1e6;
+    if (!times || *times < 1 || *times > kMost) throw NoSuchRule{fmt::format("its trigger has no {}", count)};
     rule_.count = static_cast<std::uint64_t>(*times);
     rule_.span = window_of(settings);
     rule_.requests = texts_in(member(settings, "IncludePaths"));
@@ -319,6 +332,8 @@ class Conversion {
   }
 
   void take_provider(const json& provider, std::vector<std::string>& providers) {
+    if (text_in(member(provider, "Name")).find_first_of(" ,") != std::string::npos)
+      throw NoSuchRule{"no provider has the name " + text_in(member(provider, "Name"))};
     const std::string keywords = text_in(member(provider, "Keywords"));
     const std::string level = text_in(member(provider, "EventLevel"));
     std::string text = fmt::format("{}:{}:{}", text_in(member(provider, "Name")),
@@ -345,7 +360,11 @@ class Conversion {
     std::vector<std::string> categories;
     if (filters.is_object()) {
       for (const auto& [category, own] : filters.items())
-        categories.push_back(category + (text_in(own).empty() ? "" : ":" + text_in(own)));
+        if (category.find_first_of(" ,") != std::string::npos) {
+          note("the category {} is left out: it has a blank or a comma", category);
+        } else {
+          categories.push_back(category + (text_in(own).empty() ? "" : ":" + text_in(own)));
+        }
     }
     if (!categories.empty()) options += fmt::format(" category={}", fmt::join(categories, ","));
     add_action("logs", settings, options);
@@ -428,6 +447,7 @@ class Conversion {
   }
 
   void add_glob(std::vector<std::string>& globs, std::string glob, const std::string& key) {
+    note("the case of letters counts in the filter {}", key);
     if (!globs.empty()) note("several filters {} became globs of which one must match", key);
     globs.push_back(std::move(glob));
   }
@@ -439,6 +459,8 @@ class Conversion {
                    {"Window", or_default(limits, "Limits", "ActionCountSlidingWindowDuration")},
                    {"RuleDuration", or_default(limits, "Limits", "RuleDuration")}};
     const auto count = number_of(all, "ActionCount");
+    constexpr double kMostCount = 1e6;
+    if (count && *count > kMostCount) throw NoSuchRule{"its ActionCount is too large"};
     rule_.times = count && *count >= 1 ? static_cast<std::uint64_t>(*count) : kUsualCount;
     rule_.total = kApplications * rule_.times;
     const auto window = time_of(all, "Window");
@@ -489,6 +511,12 @@ Result<std::vector<ConvertedRule>> rules_of_dotnet_monitor(std::string_view text
     for (const auto& [name, rule] : from->items()) {
       if (!member(rule, "Trigger").is_null()) rules.push_back(converted(name, rule, shared));
     }
+  }
+  std::set<std::string> names;
+  for (ConvertedRule& each : rules) {
+    const std::string name = each.rule.name;
+    for (int number = 2; !names.insert(each.rule.name).second; ++number)
+      each.rule.name = fmt::format("{}-{}", name, number);
   }
   if (rules.empty())
     return fail("find", "rules", "there is no CollectionRules in it, nor a rule with a Trigger");

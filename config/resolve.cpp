@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "config/flags.hpp"
+#include "config/rules.hpp"
 #include "config/values.hpp"
 
 namespace farport::config {
@@ -210,10 +211,12 @@ void check_rules(Resolver& resolver, const ServeSettings& settings) {
     if (!names.insert(rule.name).second)
       resolver.problem("two rules have the name " + rule.name + ": give each its own");
     const bool wants_recent = std::ranges::any_of(
-        rule.actions, [](const std::string& action) { return action.starts_with("recent"); });
+        rule.actions, [](const std::string& action) { return parse_rule_action(action)->kind == "recent"; });
     if (wants_recent && !settings.recorder.keep)
       resolver.problem("the rule " + rule.name +
                        " takes what was recorded, but nothing records: give --recorder");
+    if (rule.crash && !settings.recorder.keep)
+      resolver.problem("the rule " + rule.name + " waits for what the recorder sees: give --recorder");
   }
 }
 

@@ -33,11 +33,14 @@ struct RuleSettings {
   Milliseconds slower{0};               ///< Requests without an answer for so long count; 0: all.
   std::uint64_t count = 1;              ///< So many of these
   Milliseconds span{60'000};            ///< in this time.
+  std::optional<double> memory;         ///< When its control group uses so many percent of its limit.
+  bool crash = false;                   ///< When its process ends, but with exit code 0.
   bool hang = false;                    ///< When its process stands still, or does not answer.
   std::vector<std::string> actions;     ///< "gcdump", "trace 30s": in turn.
   CommandSettings run;                  ///< What "run" runs.
   std::uint64_t times = 1;              ///< How often it may fire within the time for one application,
   std::uint64_t total = 10;             ///< and for all.
+  std::uint64_t at_once = 1;            ///< For how many applications at a time.
   Milliseconds within{60 * 60'000};
   std::uint64_t bytes = 0;  ///< What it may take within the time, on the disk; 0: as the directory has.
   std::string hours;        ///< "08:00-18:00": the only time of the day; empty: always.

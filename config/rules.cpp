@@ -15,7 +15,7 @@ namespace farport::config {
 namespace {
 
 constexpr std::array<std::string_view, 4> kDumpTypes{"mini", "heap", "triage", "full"};
-/// Those of them that last.
+/// What lasts.
 constexpr std::array<std::string_view, 6> kLasting{"trace", "recent",     "counters",
                                                    "logs",  "exceptions", "profile"};
 
@@ -30,10 +30,6 @@ Milliseconds longest_of(std::string_view kind) {
   if (kind == "profile") return kHour;
   return kind == "recent" ? kDay * kHour : 7 * kDay * kHour;
 }
-
-}  // namespace
-
-namespace {
 
 /// What may be said of each kind, beside a duration or a type.
 struct KnownOptions {
@@ -124,6 +120,8 @@ tl::unexpected<Error> wrong_rule(const RuleSettings& rule, std::string_view why,
 
 Result<void> check_counter_rule(const RuleSettings& rule) {
   RETURN_IF_ERROR(parse_counter(rule.counter));
+  if ((rule.above && !std::isfinite(*rule.above)) || (rule.below && !std::isfinite(*rule.below)))
+    return wrong_rule(rule, "a bound is a number");
   if (!rule.above && !rule.below)
     return wrong_rule(rule, "a counter is compared with a bound", "write when.above or when.below");
   if (rule.above && rule.below && *rule.above >= *rule.below)
@@ -161,7 +159,9 @@ Result<void> check_request_rule(const RuleSettings& rule) {
 
 Result<void> check_condition(const RuleSettings& rule) {
   const std::array conditions{rule.start,
+                              rule.crash,
                               rule.hang,
+                              rule.memory.has_value(),
                               !rule.counter.empty(),
                               !rule.logs.empty(),
                               !rule.exceptions.empty(),
@@ -169,12 +169,17 @@ Result<void> check_condition(const RuleSettings& rule) {
   if (std::ranges::count(conditions, true) != 1)
     return wrong_rule(
         rule, "it does not say what to wait for, or says two things",
-        "write one of when.counter, when.log, when.exception, when.request, when.hang and when.start");
+        "write one of when.counter, when.log, when.exception, when.request, when.memory, when.hang, "
+        "when.crash and when.start");
   const bool has_value = rule.above || rule.below || rule.percentile || !rule.tags.empty();
   if (has_value && rule.counter.empty())
     return wrong_rule(rule, "above, below, percentile and tags are of when.counter");
-  if (rule.lasts.count() > 0 && rule.counter.empty() && !rule.hang)
-    return wrong_rule(rule, "when.for is of when.counter and when.hang", "see when.times and when.within");
+  if (rule.lasts.count() > 0 && rule.counter.empty() && !rule.memory && !rule.hang)
+    return wrong_rule(rule, "when.for is of when.counter, when.memory and when.hang",
+                      "see when.times and when.within");
+  constexpr double kWhole = 100;
+  if (rule.memory && (*rule.memory <= 0 || *rule.memory >= kWhole))
+    return wrong_rule(rule, "when.memory is a number of percent, above 0 and below 100");
   const RuleSettings usual;
   const bool has_message = !rule.logs.empty() || !rule.exceptions.empty();
   if (!rule.text.empty() && !has_message)
@@ -199,18 +204,26 @@ Result<void> check_rule(const RuleSettings& rule) {
     return wrong_rule(rule, "it has no name of letters, digits, \"-\" and \"_\"", "write name = \"heap\"");
   RETURN_IF_ERROR(check_condition(rule));
   if (rule.actions.empty()) return wrong_rule(rule, "it takes nothing", "write do = [\"gcdump\"]");
-  for (const std::string& action : rule.actions) {
-    RETURN_IF_ERROR(parse_rule_action(action));
+  bool runs = false;
+  bool takes = false;
+  for (const std::string& text : rule.actions) {
+    ASSIGN_OR_RETURN(const auto action, parse_rule_action(text));
+    (action.kind == kRunAction ? runs : takes) = true;
   }
-  const bool runs = std::ranges::find(rule.actions, kRunAction) != rule.actions.end();
+  if (rule.crash && takes)
+    return wrong_rule(rule, "nothing can be taken of an application that has ended",
+                      "write do = [\"run\"]; what the recorder has is kept anyway");
   if (runs && rule.run.command.empty())
     return wrong_rule(rule, "it has no command to run", "write run.command = [\"/usr/local/bin/notify\"]");
   if (!runs && !rule.run.command.empty())
     return wrong_rule(rule, "it never runs its command", "add \"run\" to what it does");
   if (runs)
     RETURN_IF_ERROR(check_command("the command of the rule " + rule.name, rule.run.command, kRuleVariables));
-  const bool is_whole = !rule.pid || (*rule.pid >= 1 && *rule.pid == std::floor(*rule.pid));
-  if (!is_whole) return wrong_rule(rule, "runtimes.pid is no pid");
+  // PID_MAX_LIMIT of 64-bit kernels.
+  constexpr double kLargestPid = 1 << 22;
+  const bool is_pid =
+      !rule.pid || (*rule.pid >= 1 && *rule.pid <= kLargestPid && *rule.pid == std::floor(*rule.pid));
+  if (!is_pid) return wrong_rule(rule, "runtimes.pid is no pid");
   if (!rule.hours.empty()) {
     RETURN_IF_ERROR(parse_hours(rule.hours));
   }

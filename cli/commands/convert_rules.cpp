@@ -14,6 +14,7 @@
 #include "base/text.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/options/options.hpp"
+#include "cli/setup/rules.hpp"
 #include "config/dotnet_monitor.hpp"
 #include "config/file.hpp"
 
@@ -50,12 +51,15 @@ int convert_rules(const std::string& path) {
   for (const config::ConvertedRule& each : *rules) {
     std::string block = "\n";
     for (const std::string& note : each.notes) block += commented(note);
-    if (each.why_not.empty()) {
+    const auto usable = each.why_not.empty() ? check_actions(each.rule) : Result<void>();
+    const std::string why = usable ? each.why_not : usable.error().message();
+    if (why.empty()) {
       block += config::to_toml(each.rule);
     } else {
       ++left_out;
-      block += commented(fmt::format("{} is left out: {}", each.from, each.why_not));
-      print_message(fmt::format("{} is left out: {}", each.from, each.why_not));
+      const std::string message = fmt::format("{} is left out: {}", each.from, why);
+      block += commented(message);
+      print_message(message);
     }
     std::fputs(block.c_str(), stdout);
   }

@@ -1,4 +1,6 @@
 // farport rules: shows the rules of agents, what they watch, and what they have taken.
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "cli/options/commands.hpp"
 #include "cli/options/options.hpp"
 #include "cli/output/output.hpp"
+#include "cli/setup/explain.hpp"
 #include "cli/setup/remotes.hpp"
 #include "cli/terminal/table.hpp"
 #include "config/resolve.hpp"
@@ -29,21 +32,33 @@ struct AgentRules {
 struct RuleListing {
   std::vector<AgentRules> agents;
   std::vector<Error> failures;
+  std::vector<std::string> explanations;  ///< Why a rule may have no runtime.
 };
 
-void add_rules_of(RuleListing& listing, const router::FoundAgent& found) {
+/// Returns whether there is a rule without a runtime.
+bool add_rules_of(RuleListing& listing, const router::FoundAgent& found) {
   auto rules = router::rules_from_json(found.answer);
-  if (!rules) return listing.failures.push_back(rules.error());
+  if (!rules) {
+    listing.failures.push_back(rules.error());
+    return false;
+  }
+  const bool lacks = std::ranges::any_of(*rules, [](const auto& rule) { return rule.runtimes.empty(); });
   listing.agents.push_back({found.client->address(), std::move(*rules)});
+  return lacks;
 }
 
 transport::Task<RuleListing> list_rules(transport::Loop& loop, std::vector<router::MirroredAgent> agents) {
   RuleListing listing;
   auto all = co_await router::find_all_agents(loop, agents, router::ClientOptions(loop), "/v1/rules");
-  for (const auto& found : all) {
+  for (std::size_t at = 0; at < agents.size(); ++at) {
+    const auto& found = all[at];
     if (!found) listing.failures.push_back(found.error());
     if (!found) continue;
-    for (const router::FoundAgent& each : *found) add_rules_of(listing, each);
+    for (const router::FoundAgent& each : *found) {
+      if (!add_rules_of(listing, each)) continue;
+      auto lines = co_await explain_search(*each.client, asked_name(agents[at]), Missing::something);
+      std::ranges::move(lines, std::back_inserter(listing.explanations));
+    }
   }
   co_await router::leave_all(loop, std::move(all));
   co_return listing;
@@ -104,6 +119,7 @@ int rules(const config::PsSettings& settings) {
   for (const Error& failure : listing.failures) report(failure);
   const std::string text = settings.json ? rules_as_json(listing) : rules_as_table(listing);
   if (settings.json || !listing.agents.empty()) std::fputs(text.c_str(), stdout);
+  print_messages(listing.explanations);
   return listing.failures.empty() ? kSuccess : kFailure;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <utility>
 
 #include <openssl/crypto.h>
 #include <unistd.h>
@@ -108,14 +109,44 @@ CommandOwner owner_of(const config::RuleSettings& rule) {
   return {"the rule " + rule.name, "run.user"};
 }
 
+namespace {
+
+/// What one store or rule runs: with the same rights, one or two programs.
+struct CommandGroup {
+  const config::CommandSettings& about;
+  CommandOwner owner;
+  std::string rule;       ///< Whose it is; empty: a store's.
+  std::size_t first = 0;  ///< The number of the first command.
+  std::vector<std::vector<std::string>> commands;
+};
+
+/// Those of the stores in their order, and then those of the rules that have one.
+std::vector<CommandGroup> command_groups(const config::ServeSettings& settings) {
+  std::vector<CommandGroup> groups;
+  for (const config::EgressSettings& store : settings.egress) {
+    groups.push_back({store.run, owner_of(store), {}, 0, {store.run.command}});
+    if (!store.check.empty()) groups.back().commands.push_back(store.check);
+  }
+  for (const config::RuleSettings& rule : settings.rules) {
+    if (!rule.run.command.empty())
+      groups.push_back({rule.run, owner_of(rule), rule.name, 0, {rule.run.command}});
+  }
+  std::size_t number = 0;
+  for (CommandGroup& group : groups) group.first = std::exchange(number, number + group.commands.size());
+  return groups;
+}
+
+}  // namespace
+
 std::vector<router::StoreSettings> stores_of(const config::ServeSettings& settings) {
+  const auto groups = command_groups(settings);
   std::vector<router::StoreSettings> stores;
-  std::size_t commands = 0;
   for (const config::EgressSettings& each : settings.egress) {
+    const CommandGroup& group = groups[stores.size()];
     router::StoreSettings& store = stores.emplace_back();
     store.store = {each.name, each.kinds};
-    store.command = commands++;
-    if (!each.check.empty()) store.check = commands++;
+    store.command = group.first;
+    if (!each.check.empty()) store.check = group.first + 1;
     store.timeout = each.run.timeout;
     store.streams = each.stream;
     store.rate = each.rate;
@@ -123,36 +154,10 @@ std::vector<router::StoreSettings> stores_of(const config::ServeSettings& settin
   return stores;
 }
 
-namespace {
-
-/// Whose a command is, and what it runs: with the same rights, one or two programs.
-struct CommandGroup {
-  const config::CommandSettings& about;
-  CommandOwner owner;
-  std::vector<std::vector<std::string>> commands;
-};
-
-/// In the order of their numbers.
-std::vector<CommandGroup> command_groups(const config::ServeSettings& settings) {
-  std::vector<CommandGroup> groups;
-  for (const config::EgressSettings& store : settings.egress) {
-    CommandGroup& group = groups.emplace_back(CommandGroup{store.run, owner_of(store), {store.run.command}});
-    if (!store.check.empty()) group.commands.push_back(store.check);
-  }
-  for (const config::RuleSettings& rule : settings.rules) {
-    if (!rule.run.command.empty()) groups.push_back({rule.run, owner_of(rule), {rule.run.command}});
-  }
-  return groups;
-}
-
-}  // namespace
-
 std::map<std::string, std::size_t> rule_commands_of(const config::ServeSettings& settings) {
-  std::size_t number = 0;
-  for (const config::EgressSettings& store : settings.egress) number += store.check.empty() ? 1 : 2;
   std::map<std::string, std::size_t> numbers;
-  for (const config::RuleSettings& rule : settings.rules) {
-    if (!rule.run.command.empty()) numbers.emplace(rule.name, number++);
+  for (const CommandGroup& group : command_groups(settings)) {
+    if (!group.rule.empty()) numbers.emplace(group.rule, group.first);
   }
   return numbers;
 }

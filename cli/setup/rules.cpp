@@ -81,7 +81,10 @@ std::string incidents_in_words(const config::RuleSettings& rule) {
 /// "System.Runtime[cpu-usage]{a=b} above 80 for 30s"
 std::string condition_in_words(const config::RuleSettings& rule) {
   if (rule.start) return "start";
+  if (rule.crash) return "crash";
   if (rule.hang) return "hang for " + config::to_string(hang_time(rule));
+  const std::string lasting = rule.lasts.count() > 0 ? " for " + config::to_string(rule.lasts) : "";
+  if (rule.memory) return fmt::format("memory above {} % of its limit{}", *rule.memory, lasting);
   if (rule.counter.empty()) return incidents_in_words(rule);
   std::string text = rule.counter;
   if (!rule.tags.empty()) text += fmt::format("{{{}}}", fmt::join(rule.tags, ","));
@@ -89,8 +92,7 @@ std::string condition_in_words(const config::RuleSettings& rule) {
   if (rule.above) text += fmt::format(" above {}", *rule.above);
   if (rule.above && rule.below) text += " and";
   if (rule.below) text += fmt::format(" below {}", *rule.below);
-  if (rule.lasts.count() > 0) text += " for " + config::to_string(rule.lasts);
-  return text;
+  return text + lasting;
 }
 
 /// After which it is broken off: for most a while after it should have ended.
@@ -153,7 +155,9 @@ Result<router::Rule> rule_of(const config::RuleSettings& from,
   if (!from.counter.empty()) rule.condition = counter_of(from);
   if (!from.logs.empty() || !from.exceptions.empty() || !from.requests.empty())
     rule.condition = incidents_of(from);
+  if (from.memory) rule.condition = router::MemoryCondition{*from.memory};
   if (from.hang) rule.condition = router::HangCondition();
+  if (from.crash) rule.condition = router::CrashCondition();
   for (const std::string& text : from.actions) {
     router::RuleAction& action = rule.actions.emplace_back(action_of(text));
     RETURN_IF_ERROR(check_options(action, text));
@@ -162,7 +166,7 @@ Result<router::Rule> rule_of(const config::RuleSettings& from,
     action.longest = from.run.timeout;
   }
   if (from.pid) rule.pid = static_cast<std::uint64_t>(*from.pid);
-  rule.limits = {from.times, from.total, from.within, {}, {}};
+  rule.limits = {from.times, from.total, from.at_once, from.within, {}, {}, {}};
   if (from.bytes > 0) rule.limits.bytes = from.bytes;
   if (from.age.count() > 0) rule.limits.age = from.age;
   if (!from.hours.empty()) rule.limits.hours = config::parse_hours(from.hours).value();
@@ -170,6 +174,11 @@ Result<router::Rule> rule_of(const config::RuleSettings& from,
 }
 
 }  // namespace
+
+Result<void> check_actions(const config::RuleSettings& rule) {
+  for (const std::string& text : rule.actions) RETURN_IF_ERROR(check_options(action_of(text), text));
+  return {};
+}
 
 Result<std::optional<router::RulesSettings>> rules_of(const config::ServeSettings& settings) {
   if (settings.rules.empty()) return std::optional<router::RulesSettings>();

@@ -18,4 +18,7 @@ namespace farport::cli {
 [[nodiscard]] Result<std::optional<router::AppMetricsSettings>> counters_of(
     const config::ServeSettings& settings);
 
+/// Fails if what the rule takes would be refused: an unknown provider, level or counter.
+[[nodiscard]] Result<void> check_actions(const config::RuleSettings& rule);
+
 }  // namespace farport::cli

@@ -236,8 +236,11 @@ Task<void> Agent::run() {
                               "runs commands has ended, by a signal or for lack of memory: nothing goes to a "
                               "store"));
   if (settings_.recorder) {
+    const Recorder::OnEnded tell = [this](const Artifact& kept) {
+      if (rules_) rules_->take_end(kept);
+    };
     recorder_.emplace(loop_, registry_, log_, *settings_.recorder, artifacts_,
-                      settings_.recorder->samples ? settings_.sampler : nullptr);
+                      settings_.recorder->samples ? settings_.sampler : nullptr, tell);
     tasks_.spawn(recorder_->run());
   }
   if (credentials_ != nullptr) tasks_.spawn(credentials_->run());

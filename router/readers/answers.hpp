@@ -84,8 +84,8 @@ class HeapDocument final : public events::EventFormatter {
 [[nodiscard]] Result<void> tell_measurements(events::MeasurementReader& values, ReaderInput& from,
                                              ReaderOutput& to);
 
-/// Writes what fits the patterns (see patterns_from_json()) as the input comes. Errors: as above, or the
-/// runtime tells nothing more.
+/// Writes what fits the patterns (see patterns_from_json()) as the input comes. Errors: as above, or another
+/// session has silenced the runtime's requests.
 [[nodiscard]] Result<void> tell_incidents(const std::string& patterns, ReaderInput& from, ReaderOutput& to);
 
 /// Writes the methods at given addresses. The input is first the addresses as a part, eight bytes each

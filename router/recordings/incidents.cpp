@@ -25,8 +25,9 @@ constexpr std::string_view kNoisy = "Microsoft.AspNetCore";
 constexpr const char* kQuiet =
     ";Microsoft.AspNetCore.Hosting.Diagnostics:6;Microsoft.AspNetCore.Server.Kestrel:6";
 constexpr std::uint32_t kIncidentsBufferMb = 16;
-/// Of requests without an answer; older ones count once they have one.
+/// Of requests without an answer; further ones count once they have one.
 constexpr std::size_t kMostOpen = 1000;
+constexpr std::chrono::hours kLongestOpen{1};
 /// Of a span's id, which has 16 digits.
 constexpr std::size_t kMostSpan = 64;
 /// After so many requests in so long of which nothing else is told, nothing will be.
@@ -209,9 +210,10 @@ void IncidentReader::note_begun(std::string span, std::string text, const std::v
     if (patterns_[at].slower_than) may_be_slow.push_back(at);
     if (!patterns_[at].slower_than) note(at, text);
   }
-  if (may_be_slow.empty() || span.size() > kMostSpan) return;
-  make_room();
-  open_.insert_or_assign(std::move(span), Open{Clock::now(), std::move(text), std::move(may_be_slow)});
+  // Without an id of its own it counts once it has an answer.
+  const bool has_id = span.size() <= kMostSpan && span.find_first_not_of('0') != std::string::npos;
+  if (may_be_slow.empty() || !has_id || !make_room()) return;
+  open_.try_emplace(std::move(span), Open{Clock::now(), std::move(text), std::move(may_be_slow)});
 }
 
 void IncidentReader::note_ended(const events::RequestEvent& request,
@@ -237,9 +239,12 @@ void IncidentReader::note_unheard() {
   if (unheard_ >= kSilent && Clock::now() - unheard_since_ >= kSilentFor) silenced_ = true;
 }
 
-void IncidentReader::make_room() {
-  if (open_.size() < kMostOpen) return;
-  open_.erase(std::ranges::min_element(open_, {}, [](const auto& each) { return each.second.since; }));
+bool IncidentReader::make_room() {
+  if (open_.size() < kMostOpen) return true;
+  // Those whose ends were lost. Others must stay: they would count again with their ends.
+  const auto oldest = Clock::now() - kLongestOpen;
+  std::erase_if(open_, [oldest](const auto& each) { return each.second.since < oldest; });
+  return open_.size() < kMostOpen;
 }
 
 void IncidentReader::on_event(const nettrace::Event& event) {

@@ -95,7 +95,8 @@ class IncidentReader final : public nettrace::Handler {
   void note_begun(std::string span, std::string text, const std::vector<std::size_t>& fitting);
   void note_ended(const events::RequestEvent& request, const std::vector<std::size_t>& fitting);
   void note_unheard();
-  void make_room();
+  /// Whether there is room for one more.
+  bool make_room();
 
   std::vector<IncidentPattern> patterns_;
   std::vector<RequestPaths> paths_;  ///< Of each pattern.

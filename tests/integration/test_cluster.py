@@ -386,6 +386,51 @@ class OnACluster(Recordings, Case):
         self.assert_ok(ask("recent", "localhost:19000/watched@hung", "-o", file))
         self.assert_tells(file, "the last words of hung")
 
+    def assert_memory_is_known(self, objects, kind, workload, args=(), why=None):
+        """That a rule of this manifest's agent fires for a container that uses more than 5 % of its memory, or why it can't."""
+        rule = '[[rules]]\nname = "full"\nwhen.memory = 5\ndo = ["stacks"]\n'
+        self.cluster.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "rules"}, "data": {"farport.toml": rule}})
+        pod = kubernetes.pod_of(objects, kind)
+        agent = next(each for each in pod["containers"] if each["name"] == "farport")
+        agent["args"] += ["--config", "/rules/farport.toml", "--artifacts", "/kept/farport", *args]
+        agent["volumeMounts"] += [{"name": "rules", "mountPath": "/rules"}, {"name": "kept", "mountPath": "/kept"}]
+        pod["volumes"] += [{"name": "rules", "configMap": {"name": "rules"}}, {"name": "kept", "emptyDir": {}}]
+        file = pathlib.Path(self.lab.new_directory(self.lab.far, "manifest"), "rules.json")
+        file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}), encoding="utf-8")
+        ask = self.forwarded(str(file), workload)
+
+        def row():
+            done = ask("rules", "localhost:19000", "--json")
+            rows = json.loads(done.stdout)[0]["runtimes"] if done.code == 0 else []
+            return next((each for each in rows if each["runtime"] == "orders"), {"state": done.described})
+
+        if why:
+            wait.until(lambda: row()["state"] == "no value" and why in row()["why"], lambda: str(row()), 60)
+        else:
+            wait.until(lambda: re.search(r"used \d+ of 128 MiB", row().get("cause", "")), lambda: str(row()), 60)
+
+    SMALL = {"limits": {"memory": "128Mi"}, "requests": {"cpu": "100m"}}
+
+    def manifest(self, name):
+        return kubernetes.objects_of((EXAMPLES / f"{name}.yaml").read_text(encoding="utf-8"))
+
+    def test_the_agent_of_a_node_knows_a_containers_memory(self):
+        self.pod("near", resources=self.SMALL)
+        self.assert_memory_is_known(self.manifest("daemonset"), "DaemonSet", "daemonset/farport")
+
+    def assert_a_sidecar_knows_it(self, *more):
+        beside = self.manifest("sidecar")
+        pod = kubernetes.pod_of(beside, "Deployment")
+        pod["shareProcessNamespace"] = True
+        next(each for each in pod["containers"] if each["name"] == "orders")["resources"] = self.SMALL
+        self.assert_memory_is_known(beside, "Deployment", "deployment/orders", *more)
+
+    def test_a_sidecar_knows_its_neighbours_memory(self):
+        self.assert_a_sidecar_knows_it(("--confine=off",))
+
+    def test_a_sidecar_whose_confinement_forbids_that_says_so(self):
+        self.assert_a_sidecar_knows_it((), "its control group can't be read from here")
+
     def process_in(self, pod):
         """The pid, on this machine, of the web application in a pod."""
         for directory in pathlib.Path("/proc").glob("[0-9]*"):

@@ -116,6 +116,9 @@ class Conversion(RulesCase):
                                                                 HistogramPercentile=95, SlidingWindowDuration="00:00:10")))
         self.assertIn('when.request = ["/api/**/*"]\nwhen.except = ["/api/health"]\nwhen.slower = "5s"\nwhen.times = 7\n',
                       self.one(Trigger=trigger("AspNetRequestDuration", RequestCount=7, IncludePaths=["/api/**/*"], ExcludePaths=["/api/health"])))
+        self.assertIn('when.slower = "500ms"', self.one(Trigger=trigger("AspNetRequestDuration", RequestCount=7, RequestDuration="00:00:00.5")))
+        two = {name: {"Trigger": {"Type": "Startup"}, "Actions": [action("CollectGCDump")]} for name in ("High CPU", "High_CPU")}
+        self.assertRegex(self.convert({"CollectionRules": two}).stdout, r'(?s)High CPU has another name here.*name = "High_CPU".*name = "High_CPU-2"')
         self.assertIn('do = ["dump heap", "logs 1m category=Orders.*:Debug,Other"]',
                       self.one(Actions=[action("CollectDump"), action("CollectLogs", FilterSpecs={"Orders.*": "Debug", "Other": None},
                                                                       Duration="00:01:00")]))
@@ -133,6 +136,10 @@ class Conversion(RulesCase):
                           ({"Trigger": counter("cpu-usage")}, "a counter is compared with a bound"),
                           ({"Trigger": counter("cpu-usage", GreaterThan="much")}, "GreaterThan is no number: much"),
                           ({"Trigger": counter("cpu-usage", GreaterThan=1, SlidingWindowDuration="soon")}, "SlidingWindowDuration is no time: soon"),
+                          ({"Trigger": counter("cpu-usage", GreaterThan="1e300")}, "GreaterThan is no number"),
+                          ({"Trigger": counter("cpu-usage", GreaterThan="nan")}, "GreaterThan is no number"),
+                          ({"Actions": [action("CollectTrace", Providers=[{"Name": "A", "EventLevel": "Loud"}])]}, "Loud"),
+                          ({"Actions": [action("CollectLogs", FilterSpecs={"A": "Loud"})]}, "Loud"),
                           ({"Trigger": "Nothing"}, "there is no template Nothing"),
                           ({"Trigger": trigger("EventMeter", MeterName="A", InstrumentName="b", GreaterThan=1, HistogramPercentile=42)}, "50, 95 and 99"),
                           ({"Trigger": trigger("AspNetRequestCount")}, "its trigger has no RequestCount"),

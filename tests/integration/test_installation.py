@@ -74,7 +74,7 @@ class Installation(unittest.TestCase):
         self.assertIn("\nExecStart=/opt/farport/bin/farport serve --config /etc/farport/agent.toml\n", unit)
 
     def test_commands_are_completed(self):
-        self.assertEqual(self.words("farport", "con"), {"connect", "convert"})
+        self.assertEqual(self.words("farport", "con"), {"connect", "convert", "convert-rules"})
         self.assertLessEqual({"serve", "connect", "run", "--version"}, self.words("farport", ""))
         self.assertEqual(self.words("farport", "certs", "s"), {"server"})
 

@@ -6,7 +6,7 @@ import signal
 import threading
 import time
 
-from harness import needs, unprivileged, wait
+from harness import needs, wait
 from harness.api import Api
 from harness.case import main
 from harness.rules_case import TOTAL, RulesCase, rule
@@ -119,6 +119,15 @@ class Counters(RulesCase):
         wait.until(lambda: len(kinds()) >= 6 and self.row("all")["outcome"] != "under_way", self.agent.log, 60)
         self.assertEqual(set(kinds()) - {"profile"}, {"stacks", "trace", "counters", "logs", "exceptions", "dump"})
 
+    def test_an_application_that_cannot_be_diagnosed_is_said(self):
+        hidden = self.use(self.lab.orders(diagnostics=False, environment={"DOTNET_EnableDiagnostics": "0"}))
+        self.begin(rule("hidden", 'runtimes.name = ["orders"]\nwhen.start = true', do="stacks"), more='[runtimes]\nrescan = "300ms"\n')
+        wait.until(lambda: "DOTNET_EnableDiagnostics=0" in (done := self.farport("rules")).stderr and done,
+                   lambda: self.farport("rules").described, 20)
+        done = self.assert_ok(self.farport("rules"))
+        self.assertIn("no runtime is of this rule", done.stdout)
+        self.assertIn(f"the .NET process {hidden.pid_inside}", done.stderr)
+
     def test_two_agents_of_a_host(self):
         """The second waits until the first has ended."""
         self.begin(rule("many", f'when.counter = "{TOTAL}"\nwhen.above = 100'))
@@ -230,6 +239,46 @@ class Requests(RulesCase):
         wait.until(silenced, lambda: f"{self.row('many')}\n{self.agent.log()}", 30)
 
 
+class Memory(RulesCase):
+    """In a control group that the test makes."""
+    GROUPS, LIMIT = (("/sys/fs/cgroup/memory", "memory.limit_in_bytes") if os.path.exists("/sys/fs/cgroup/memory") else
+                     ("/sys/fs/cgroup", "memory.max"))
+
+    # Hosts here have a /sys of their own, without control groups.
+    WITH_GROUPS = ("unshare", "--mount", "sh", "-c", "mount -t tmpfs none /sys/fs/cgroup && mkdir /sys/fs/cgroup/memory && "
+                   "mount -t cgroup -o memory none /sys/fs/cgroup/memory && exec \"$@\"", "sh")
+
+    def start(self):
+        super().start(prefix=self.WITH_GROUPS if self.LIMIT != "memory.max" else ())
+
+    def limit(self, mebibytes):
+        """Puts the application into a group with this limit."""
+        group = f"{self.GROUPS}/farport-test-{os.getpid()}-{time.monotonic_ns()}"
+        os.mkdir(group)
+        def remove():
+            self.application.stop()
+            wait.until(lambda: not open(f"{group}/cgroup.procs", encoding="ascii").read(), "the group is empty")
+            os.rmdir(group)
+        self.addCleanup(remove)
+        for name, value in ((self.LIMIT, mebibytes << 20), ("cgroup.procs", self.application.process.pid)):
+            with open(f"{group}/{name}", "w", encoding="ascii") as file:
+                file.write(str(value))
+
+    def test_near_the_limit(self):
+        self.limit(400)
+        self.begin(rule("full", "when.memory = 50", do="stacks"))
+        before = self.wait_for_state("full", "watches")["value"]
+        self.assertLess(before, 40)
+        self.application.get("/hold", count=260_000)
+        row = self.wait_for_fired("full", 1)
+        self.assertRegex(row["cause"], r"^its control group used \d+ of 400 MiB, \d\d %: memory above 50 % of its limit$")
+
+    def test_without_a_limit(self):
+        self.begin(rule("full", "when.memory = 70", do="stacks"))
+        row = self.wait_for_state("full", "no value", 40)
+        self.assertIn("its control group has no memory limit", row["why"])
+
+
 class Hangs(RulesCase):
     def test_a_process_that_is_stopped(self):
         self.begin(rule("hangs", 'when.hang = true\nwhen.for = "5s"', do="stacks"))
@@ -257,20 +306,11 @@ class Starts(RulesCase):
 class Commands(RulesCase):
     """What a rule runs."""
 
-    def script(self, text):
-        path = os.path.join(self.lab.new_directory(self.lab.far, "command"), "notify")
-        os.chmod(os.path.dirname(path), 0o777)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(f"#!/bin/sh\n{text}\n")
-        os.chmod(path, 0o755)
-        return path
-
     def fire(self, script, more=""):
         directory = os.path.dirname(script)
-        user = 'run.user = "nobody:nogroup"\n' if not unprivileged.enabled() else ""
         self.begin('[[rules]]\nname = "told"\nwhen.counter = "%s"\nwhen.above = 100\ndo = ["stacks", "run"]\n'
                    'run.command = ["%s", "{rule} {runtime}", "{file}"]\nrun.writes = ["%s"]\n%s%s'
-                   % (TOTAL, script, directory, user, more))
+                   % (TOTAL, script, directory, self.RUN_USER, more))
         self.wait_for_state("told", "watches")
         self.application.get("/count", by=150)
         return wait.until(lambda: (row := self.row("told"))["fired"] == 1 and row["outcome"] != "under_way" and row,
@@ -297,6 +337,29 @@ class Commands(RulesCase):
         self.assertIn("it took longer than run.timeout", row["failure"])
 
 
+class Crashes(RulesCase):
+    """A rule that runs something when the application has ended."""
+
+    def begin_with(self, script):
+        self.begin('[[rules]]\nname = "ended"\nwhen.crash = true\ndo = ["run"]\nlimit.times = 5\nrun.command = ["%s", "{file}"]\n'
+                   'run.writes = ["%s"]\n%s' % (script, os.path.dirname(script), self.RUN_USER), more="[recorder]\nkeep = true\n")
+        self.wait_for_state("ended", "watches")
+
+    def test_it_is_told_of_an_end(self):
+        script = self.script('cd "$(dirname "$0")" && { echo "$1"; cat; } >> told')
+        told = os.path.join(os.path.dirname(script), "told")
+        self.begin_with(script)
+        self.application.get("/end", how="failfast")
+        wait.until(lambda: os.path.exists(told) and os.path.getsize(told), self.agent.log, 30)
+        crash, = self.kept()
+        with open(told, encoding="utf-8") as file:
+            name, text = file.read().split("\n", 1)
+        self.assertIn(crash["id"], name)
+        said = json.loads(text)
+        self.assertEqual((said["rule"], said["artifacts"]), ("ended", [crash["id"]]))
+        self.assertEqual(said["cause"], crash["why"] or "it has ended")
+
+
 class Settings(RulesCase):
     def test_wrong_ones(self):
         base = '[artifacts]\ndirectory = "/tmp"\n[allow]\ncn = ["tools"]\n'
@@ -312,6 +375,8 @@ class Settings(RulesCase):
                 (f'name = "a"\n{good}do = ["stacks 3s"]', "stacks takes nothing more"),
                 (f'name = "a"\n{good}when.below = 1\ndo = ["stacks"]', "no value is above when.above and below when.below"),
                 ('name = "a"\nwhen.counter = "A[b]"\ndo = ["stacks"]', "compared with a bound"),
+                (f'name = "a"\n{good}do = [" run "]', "it has no command to run"),
+                (f'name = "a"\n{good}do = [" recent"]', "give --recorder"),
                 (f'name = "a"\n{good}do = ["run"]', "it has no command to run"),
                 (f'name = "a"\n{good}do = ["stacks"]\nrun.command = ["true"]', "it never runs its command"),
                 (f'name = "a"\n{good}do = ["run"]\nrun.command = ["echo", "{{fil}}"]', 'did you mean "file"?'),
@@ -325,6 +390,9 @@ class Settings(RulesCase):
                 (f'name = "a"\n{good}when.abov = 1\ndo = ["stacks"]', 'did you mean'),
                 (f'name = "a"\n{good}do = ["stacks"]\nlimit.times = 0', "a whole number from 1 on"),
                 (f'name = "a"\n{good}do = ["stacks"]\nlimit.hours = "8-18"', "no two times of the day"),
+                ('name = "a"\nwhen.crash = true\ndo = ["dump"]', "nothing can be taken of an application that has ended"),
+                ('name = "a"\nwhen.crash = true\ndo = ["run"]\nrun.command = ["true"]', "waits for what the recorder sees"),
+                ('name = "a"\nwhen.memory = 100\ndo = ["stacks"]', "above 0 and below 100"),
                 (f'name = "a"\n{good}when.status = ["500"]\ndo = ["stacks"]', "are of when.request"),
                 ('name = "a"\nwhen.request = ["/"]\nwhen.status = ["5xx"]\ndo = ["stacks"]', "it is no code of an answer"),
                 ('name = "a"\nwhen.request = ["orders"]\ndo = ["stacks"]', "is no path"),

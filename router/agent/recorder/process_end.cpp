@@ -2,20 +2,14 @@
 
 #include <csignal>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/magic.h>
-#include <linux/openat2.h>
 #include <poll.h>
 #include <sys/ioctl.h>
-#include <sys/vfs.h>
 #include <sys/wait.h>
 
 #include "base/files.hpp"
 #include "base/process_stat.hpp"
-#include "base/resources.hpp"
 #include "base/text.hpp"
-#include "router/agent/runtimes/process_root.hpp"
 #include "transport/child_process.hpp"
 
 namespace farport::router {
@@ -74,47 +68,6 @@ WatchedProcess::WatchedProcess(pid_t pid, std::uint64_t start) : pid_(pid), star
   pidfd_ = transport::open_pidfd(pid);
   // The pid may belong to another process by now.
   if (transport::start_time_of(pid) != start) pidfd_ = {};
-}
-
-namespace {
-
-/// Opens what a process sees as the file of its own control group. The process may have put anything there,
-/// so nothing but a file of control groups is opened for more than a look at its type.
-UniqueFd open_own_group(pid_t pid) {
-  const auto root = ProcessRoot::open(pid);
-  if (!root) return {};
-  for (const char* const path :
-       {"/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"}) {
-    UniqueFd file =
-        root->open_beneath(path, O_PATH | O_NOFOLLOW | O_CLOEXEC, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
-    struct statfs system {};
-    if (file && ::fstatfs(file.get(), &system) == 0 &&
-        (system.f_type == CGROUP2_SUPER_MAGIC || system.f_type == CGROUP_SUPER_MAGIC))
-      return file;
-  }
-  return {};
-}
-
-}  // namespace
-
-std::optional<MemoryGroupWatch> MemoryGroupWatch::find(pid_t pid, std::uint64_t start) {
-  if (pid <= 0) return std::nullopt;
-  MemoryGroupWatch watch;
-  watch.file_ = oom_file_of(pid);
-  if (watch.file_.empty()) {
-    watch.held_ = open_own_group(pid);
-    if (!watch.held_) return std::nullopt;
-    watch.file_ = fmt::format("/proc/self/fd/{}", watch.held_.get());
-  }
-  const auto kills = oom_kills(watch.file_);
-  // The pid may belong to another process by now.
-  if (!kills || transport::start_time_of(pid) != start) return std::nullopt;
-  watch.kills_ = *kills;
-  return watch;
-}
-
-bool MemoryGroupWatch::ran_out() const {
-  return oom_kills(file_).value_or(0) > kills_;
 }
 
 bool WatchedProcess::ended() const {

@@ -42,22 +42,4 @@ class WatchedProcess {
   UniqueFd pidfd_;
 };
 
-/// Tells whether a process's control group has run out of memory.
-class MemoryGroupWatch {
- public:
-  /// Finds the group's count of processes that the kernel has killed: among the groups that this process
-  /// sees, or else, as in a container, where that process sees its own. Nothing if neither can be read. May
-  /// wait for file systems that the process has chosen.
-  [[nodiscard]] static std::optional<MemoryGroupWatch> find(pid_t pid, std::uint64_t start);
-
-  /// Whether the kernel has killed some process in the group, for lack of memory, since the watch began.
-  /// False once the group is gone.
-  [[nodiscard]] bool ran_out() const;
-
- private:
-  UniqueFd held_;            ///< What file_ leads to, if it is another process's.
-  std::string file_;         ///< See oom_kills().
-  std::uint64_t kills_ = 0;  ///< At the beginning.
-};
-
 }  // namespace farport::router

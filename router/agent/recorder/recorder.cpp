@@ -58,8 +58,6 @@ constexpr transport::Milliseconds kEndLook{200};
 constexpr int kMaxRunningLooks = 50;
 constexpr int kMaxEndLooks = 10;
 constexpr transport::Milliseconds kWriteLimit{60'000};
-constexpr transport::Milliseconds kGroupLimit{10'000};
-constexpr int kMaxLookups = 16;
 constexpr const char* kNaming = "keep the names of methods of";
 /// A runtime with 30,000 methods takes 0.4 s, and the others wait for their turn.
 constexpr transport::Milliseconds kNamingLimit{10'000};
@@ -120,17 +118,9 @@ std::size_t RuntimeRecorder::limit_of_events() {
 
 Task<void> RuntimeRecorder::find_group() {
   const DiagnosticPort* const port = registry_.port(runtime_.id);
-  if (port == nullptr || *shared_.lookups >= kMaxLookups) co_return;
-  const auto found = std::make_shared<std::optional<MemoryGroupWatch>>();
-  ++*shared_.lookups;
-  std::function<void()> find = [found, lookups = shared_.lookups, pid = port->process().pid,
-                                start = port->process_start()] {
-    *found = MemoryGroupWatch::find(pid, start);
-    --*lookups;
-  };
-  // On a thread of its own: what the process has put in its way may take forever.
-  const Result<void> looked = co_await transport::run_detached(loop_, std::move(find), kGroupLimit);
-  if (looked && *found) group_ = std::move(**found);
+  if (port == nullptr) co_return;
+  auto found = co_await shared_.groups.find(port->process().pid, port->process_start());
+  if (found) group_ = std::move(*found);
 }
 
 Task<void> RuntimeRecorder::repeat(Record record) {
@@ -274,7 +264,8 @@ Task<void> RuntimeRecorder::end() {
 }
 
 Recorder::Recorder(transport::Loop& loop, Registry& registry, Log log, RecorderSettings settings,
-                   std::shared_ptr<const Artifacts> artifacts, std::shared_ptr<const SamplerProcess> sampler)
+                   std::shared_ptr<const Artifacts> artifacts, std::shared_ptr<const SamplerProcess> sampler,
+                   OnEnded on_ended)
     : loop_(loop),
       log_(std::move(log)),
       settings_(settings),
@@ -282,6 +273,7 @@ Recorder::Recorder(transport::Loop& loop, Registry& registry, Log log, RecorderS
       artifacts_(std::move(artifacts)),
       writing_(loop, 1),
       shared_(loop, std::move(sampler), samplings_in(total_)),
+      on_ended_(std::move(on_ended)),
       keeping_(loop),
       kept_(
           loop, registry, log_, std::min(total_ / kMinRuntimeBytes, kMaxRecorded), "the recorder",
@@ -340,6 +332,7 @@ Task<void> Recorder::keep_ended(std::unique_ptr<RuntimeRecorder> recorder) {
   if (kept) {
     log_->info("kept the last {} s of {}, {}: {}", crash.seconds, name,
                crash.why.empty() ? "which has ended" : crash.why, crash.id);
+    on_ended_(crash);
   } else {
     log_->error("what was recorded of {}, which has ended, is lost: {}", name, kept.error().message());
   }

@@ -2,7 +2,6 @@
 // looked.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -16,6 +15,7 @@
 #include "router/agent/recorder/recent_files.hpp"
 #include "router/agent/recorder/recorded_samples.hpp"
 #include "router/agent/recorder/recorded_session.hpp"
+#include "router/agent/runtimes/memory_group.hpp"
 #include "router/agent/runtimes/own_session.hpp"
 #include "router/agent/runtimes/registry.hpp"
 #include "router/wire/runtime.hpp"
@@ -43,14 +43,14 @@ class RuntimeRecorder {
            std::size_t samplings)
         : naming(loop, 1),
           sampler(samplings == 0 ? nullptr : std::move(sampler_process)),
-          sampling(loop, samplings) {}
+          sampling(loop, samplings),
+          groups(loop) {}
 
     transport::Semaphore naming;  ///< For one runtime at a time to name all its methods.
     std::shared_ptr<const SamplerProcess> sampler;
     transport::Semaphore sampling;  ///< For runtimes to be sampled in turn.
     std::string why_not_sampled;    ///< The reason that was logged last why some runtime is not sampled.
-    /// Threads that look for a control group. They may hang.
-    std::shared_ptr<std::atomic<int>> lookups = std::make_shared<std::atomic<int>>(0);
+    MemoryGroupLookups groups;
   };
 
   /// Begins at once, and tries again after a while if a session fails or ends. `limit` returns the memory
@@ -103,7 +103,7 @@ class RuntimeRecorder {
   RecordedSession::Limit limit_;
   Runtime runtime_;
   WatchedProcess process_;
-  std::optional<MemoryGroupWatch> group_;
+  std::optional<MemoryGroup> group_;
   RecordedSession events_;
   RecordedSamples samples_;
   RecordedSession loads_;                      ///< Of methods, since before methods_ was made.
@@ -129,10 +129,14 @@ class Recorder {
  public:
   using Clock = RecentBlocks::Clock;
 
+  /// Gets what was kept of a runtime that has ended.
+  using OnEnded = std::function<void(const Artifact& kept)>;
+
   /// `artifacts` may be null: nothing is kept of runtimes that have ended then.
   /// `sampler` may be null: processors are not sampled then.
   Recorder(transport::Loop& loop, Registry& registry, Log log, RecorderSettings settings,
-           std::shared_ptr<const Artifacts> artifacts, std::shared_ptr<const SamplerProcess> sampler);
+           std::shared_ptr<const Artifacts> artifacts, std::shared_ptr<const SamplerProcess> sampler,
+           OnEnded on_ended);
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
@@ -170,6 +174,7 @@ class Recorder {
   std::uint64_t ended_kept_ = 0;
   std::uint64_t ended_lost_ = 0;
   RuntimeRecorder::Shared shared_;  ///< Recorders that are being kept use it, too.
+  OnEnded on_ended_;
   transport::TaskSet keeping_;
   PerRuntime<RuntimeRecorder> kept_;
 };

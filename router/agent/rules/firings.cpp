@@ -244,14 +244,15 @@ std::optional<Firings::Limited> Firings::limited(const Rule& rule, const std::st
   const RuleLimits& limits = rule.limits;
   std::vector<Past> own;
   std::vector<Past> all;
+  std::size_t under_way = 0;
   for (const Firing& each : all_) {
     if (each.rule != rule.name) continue;
-    if (each.state == Firing::State::under_way)
-      return Limited{each.subject == subject ? "something is being taken"
-                                             : "something is being taken for another application",
-                     std::nullopt};
+    const bool is_under_way = each.state == Firing::State::under_way;
+    if (is_under_way && each.subject == subject) return Limited{"something is being taken", std::nullopt};
+    if (is_under_way && ++under_way >= limits.at_once)
+      return Limited{"something is being taken for another application", std::nullopt};
     const Past past{std::min(each.time, now), each.bytes};
-    if (past.time + limits.within <= now) continue;
+    if (!is_under_way && past.time + limits.within <= now) continue;
     all.push_back(past);
     if (each.subject == subject) own.push_back(past);
   }

@@ -51,11 +51,19 @@ struct IncidentCondition {
   std::chrono::milliseconds within{0};  ///< in this time.
 };
 
+/// A control group that uses much of the memory that it is limited to.
+struct MemoryCondition {
+  double percent = 0;
+};
+
 /// A process that stands still or does not answer.
 struct HangCondition {};
 
 /// A process that starts.
 struct StartCondition {};
+
+/// A process that ends, but with exit code 0.
+struct CrashCondition {};
 
 /// One thing that a rule takes, as a request of the API.
 struct RuleAction {
@@ -76,6 +84,7 @@ struct RuleAction {
 struct RuleLimits {
   std::size_t times = 1;                 ///< In the window, for one subject.
   std::size_t total = 10;                ///< In the window, for all.
+  std::size_t at_once = 1;               ///< For how many subjects at a time.
   std::chrono::milliseconds within{0};   ///< The window.
   std::optional<std::uint64_t> bytes{};  ///< What its artifacts may take on the disk, in the window.
   /// Minutes of the day, in the agent's time zone, from when to when it may fire; the second may be smaller.
@@ -88,8 +97,10 @@ struct Rule {
   std::string when;  ///< The condition in words.
   auth::RuntimeFilter runtimes;
   std::optional<std::uint64_t> pid{};  ///< Of the only one.
-  std::variant<StartCondition, CounterCondition, IncidentCondition, HangCondition> condition;
-  std::chrono::milliseconds lasts{0};  ///< How long a value must be beyond its bound, or a process hang.
+  std::variant<StartCondition, CounterCondition, IncidentCondition, MemoryCondition, HangCondition,
+               CrashCondition>
+      condition;
+  std::chrono::milliseconds lasts{0};  ///< How long it must be so.
   std::vector<RuleAction> actions;     ///< In turn.
   RuleLimits limits;
 

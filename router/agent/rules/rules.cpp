@@ -1,6 +1,7 @@
 #include "router/agent/rules/rules.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <functional>
 #include <utility>
 
@@ -28,6 +29,10 @@ constexpr std::chrono::seconds kLongestWait{60};
 constexpr transport::Milliseconds kUntilPlace{2'000};
 constexpr transport::Milliseconds kUntilBrokenOff{10'000};
 constexpr transport::Milliseconds kLookForHangs{5'000};
+constexpr transport::Milliseconds kLookAtMemory{1'000};
+constexpr std::chrono::seconds kUntilGroup{30};
+/// Further crashes that wait for their turn are dropped.
+constexpr std::size_t kMostEnded = 100;
 constexpr transport::Milliseconds kEndSessions{2'000};
 
 std::string describe(const Runtime& runtime) {
@@ -100,6 +105,19 @@ std::optional<std::string> RuleWatch::take(const Incident& incident, Lasting::Cl
   return incident.text;
 }
 
+std::optional<std::string> RuleWatch::take(const MemoryUse& use, Lasting::Clock::time_point now) {
+  constexpr double kWhole = 100;
+  constexpr double kMebibyte = 1 << 20;
+  const double percent = kWhole * static_cast<double>(use.used) / static_cast<double>(use.limit);
+  value_ = percent;
+  seen_ = now;
+  const bool much = percent > std::get<MemoryCondition>(rule_.condition).percent;
+  if (!lasting_[""].note(much, now, {rule_.lasts, 3 * kLookAtMemory})) return std::nullopt;
+  return fmt::format("its control group used {:.0f} of {:.0f} MiB, {:.0f} %: {}",
+                     static_cast<double>(use.used) / kMebibyte, static_cast<double>(use.limit) / kMebibyte,
+                     percent, rule_.when);
+}
+
 std::optional<std::string> RuleWatch::take(Halt halt, Lasting::Clock::time_point now) {
   if (!lasting_[""].note(halt != Halt::none, now, {rule_.lasts, 3 * kLookForHangs})) return std::nullopt;
   return fmt::format("its process is {}", to_string(halt));
@@ -127,6 +145,7 @@ Rules::Rules(transport::Loop& loop, Log log, RulesSettings settings, Parts parts
       watched_(loop, parts_.registry, log_, kMostRuntimes, "the rules",
                [this](const Runtime& runtime) { return watch(runtime); }),
       acting_(loop),
+      groups_(loop),
       looking_(loop) {
   for (const Rule& rule : settings_.rules) {
     counts_[rule.name];
@@ -147,6 +166,8 @@ Rules::Rules(transport::Loop& loop, Log log, RulesSettings settings, Parts parts
 Task<void> Rules::run() {
   const bool hangs = std::ranges::any_of(settings_.rules, &Rule::is<HangCondition>);
   if (hangs) looking_.spawn(watch_for_hangs());
+  const bool memory = std::ranges::any_of(settings_.rules, &Rule::is<MemoryCondition>);
+  if (memory) looking_.spawn(watch_memory());
   return watched_.run();
 }
 
@@ -168,6 +189,68 @@ Task<void> Rules::watch_for_hangs() {
       // Where nobody asks a runtime anything, nobody notices that it does not answer.
       if (asks) parts_.halts.unanswered(id);
     }
+  }
+}
+
+Task<void> Rules::watch_memory() {
+  for (;;) {
+    std::vector<MemoryLook> looks;
+    for (const auto& [id, watched] : watched_.all()) {
+      const auto is_about_it = [](const RuleWatch& each) { return each.rule().is<MemoryCondition>(); };
+      if (std::ranges::none_of(watched->watches, is_about_it)) continue;
+      if (watched->memory != nullptr) looks.push_back({id, watched->memory});
+      const auto now = Lasting::Clock::now();
+      if (watched->memory != nullptr || now < watched->next_look) continue;
+      watched->next_look = now + kUntilGroup;
+      looking_.spawn(find_memory_group(id));
+    }
+    // The kernel may take its time to add such a group up.
+    std::function<std::vector<MemoryLook>()> look = [looks = std::move(looks)]() mutable {
+      for (MemoryLook& each : looks) {
+        each.use = each.group->use();
+        each.exists = each.use || each.group->exists();
+      }
+      return std::move(looks);
+    };
+    const auto seen = co_await transport::offloaded(loop_, std::move(look));
+    for (const MemoryLook& each : seen) {
+      const auto watched = watched_.all().find(each.runtime_id);
+      if (watched != watched_.all().end()) note_memory(*watched->second, each);
+    }
+    co_await transport::sleep(loop_, kLookAtMemory);
+  }
+}
+
+void Rules::note_memory(Watched& of, const MemoryLook& look) {
+  const auto now = Lasting::Clock::now();
+  if (!look.exists) {
+    // The process may be in another group by now.
+    of.memory = nullptr;
+    of.next_look = now;
+    of.why_no_memory = "its control group is being looked for";
+    return;
+  }
+  of.why_no_memory = look.use ? "" : "its control group has no memory limit";
+  if (!look.use) return;
+  for (RuleWatch& each : of.watches) {
+    if (each.rule().is<MemoryCondition>()) consider(of, each, each.take(*look.use, now));
+  }
+}
+
+Task<void> Rules::find_memory_group(std::string id) {
+  const DiagnosticPort* const port = parts_.registry.port(id);
+  if (port == nullptr) co_return;
+  auto found = co_await groups_.find(port->process().pid, port->process_start());
+  const auto known = watched_.all().find(id);
+  if (known == watched_.all().end()) co_return;
+  Watched& watched = *known->second;
+  if (found) {
+    watched.memory = std::make_shared<const MemoryGroup>(std::move(*found));
+  } else if (found.error().cause == ETIMEDOUT) {
+    watched.why_no_memory = "looking for its control group took too long";
+    watched.next_look = Lasting::Clock::time_point::max();
+  } else if (found.error().cause == ENOENT) {
+    watched.why_no_memory = "its control group can't be read from here";
   }
 }
 
@@ -199,6 +282,7 @@ Task<void> Rules::open_journal() {
     co_await transport::sleep(loop_, kUntilJournal);
   }
   try_starts();
+  try_ends();
 }
 
 std::unique_ptr<Rules::Watched> Rules::watch(const Runtime& runtime) {
@@ -273,7 +357,38 @@ void Rules::take(const Runtime& runtime, const events::Measurement& measurement)
   }
 }
 
-void Rules::fire(const Runtime& runtime, const Rule& rule, std::string cause) {
+void Rules::take_end(const Artifact& kept) {
+  if (kept.in_order) return;
+  for (const Rule& rule : settings_.rules) {
+    if (!rule.is<CrashCondition>() || !is_about(rule, kept.runtime) || is_too_old(rule, kept.runtime))
+      continue;
+    ended_.emplace_back(&rule, kept);
+    if (ended_.size() <= kMostEnded) continue;
+    const auto& [oldest, crash] = ended_.front();
+    log_->warn("the rule {} does not fire for {}: too many crashes wait", oldest->name,
+               describe(crash.runtime));
+    ended_.pop_front();
+  }
+  try_ends();
+}
+
+void Rules::try_ends() {
+  if (journal_ == nullptr) return;
+  std::deque<std::pair<const Rule*, Artifact>> waiting;
+  std::swap(waiting, ended_);
+  for (auto& [rule, crash] : waiting) {
+    const auto limited = firings_.limited(*rule, subject_of(crash.runtime), Firing::Clock::now());
+    // It waits for its turn, but not for hours.
+    if (limited && !limited->until) {
+      ended_.emplace_back(rule, std::move(crash));
+    } else {
+      fire(crash.runtime, *rule, crash.why.empty() ? "it has ended" : crash.why, {crash.id});
+    }
+  }
+}
+
+void Rules::fire(const Runtime& runtime, const Rule& rule, std::string cause,
+                 std::vector<std::string> artifacts) {
   if (stopped_) return;
   const std::string subject = subject_of(runtime);
   const auto now = Firing::Clock::now();
@@ -282,8 +397,9 @@ void Rules::fire(const Runtime& runtime, const Rule& rule, std::string cause) {
     return;
   }
   firings_.forget_before(oldest());
-  const Firing& begun =
-      firings_.begin({0, rule.name, subject, runtime.id, runtime.name, now, std::move(cause)});
+  Firing firing{0, rule.name, subject, runtime.id, runtime.name, now, std::move(cause)};
+  firing.artifacts = std::move(artifacts);
+  const Firing& begun = firings_.begin(std::move(firing));
   log_->info("the rule {} fires for {}: {}", rule.name, describe(runtime), begun.cause);
   acting_.spawn(act(begun.number, rule, runtime));
 }
@@ -340,6 +456,7 @@ Task<void> Rules::act(std::uint64_t number, const Rule& rule, Runtime runtime) {
   const Result<void> ended = co_await write_down(number);
   if (!ended) log_->error("cannot note the end of the rule {}: {}", rule.name, ended.error().message());
   try_starts();
+  try_ends();
 }
 
 Task<Result<void>> Rules::take_all(std::uint64_t number, const Rule& rule, const Runtime& runtime) {
@@ -400,6 +517,9 @@ Task<Result<void>> Rules::take_one(std::uint64_t number, const Rule& rule, const
   if (!begun) co_return fail("take", action.text, begun.error().why);
   const std::string id = begun->id;
   firings_.find(number)->artifacts.push_back(id);
+  // An agent that is killed from now on leaves a cut artifact, which the firing should name.
+  const Result<void> noted = co_await write_down(number);
+  if (!noted) log_->error("cannot note what the rule {} takes: {}", rule.name, noted.error().message());
   ArtifactRequests& artifacts = parts_.api.artifacts;
   const bool ended = co_await with_deadline(loop_, artifacts.ended(id), action.longest);
   if (!ended) {
@@ -419,7 +539,8 @@ Task<Result<void>> Rules::take_one(std::uint64_t number, const Rule& rule, const
 
 Task<Result<void>> Rules::run_command(std::uint64_t number, const Rule& rule, const RuleAction& action,
                                       const Runtime& runtime) {
-  const Firing& firing = *firings_.find(number);
+  // A copy: others may be forgotten meanwhile.
+  const Firing firing = *firings_.find(number);
   std::string file;
   if (!firing.artifacts.empty()) {
     std::function<Result<Artifact>()> find = [directory = parts_.artifacts, id = firing.artifacts.back()] {
@@ -470,6 +591,7 @@ std::string Rules::why_blind(const RuleWatch& watch, const Watched& watched) con
     if (!why.empty() || !are_requests || watch.heard()) return why;
     return "ASP.NET has had no request yet, or the application does not use it";
   }
+  if (watch.rule().is<MemoryCondition>()) return watched.why_no_memory;
   const auto now = Lasting::Clock::now();
   if (!watch.rule().is<CounterCondition>() || watch.value(now, settings_.gap())) return "";
   const std::string why = parts_.why_no_values(watched.runtime.id);

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/log.hpp"
@@ -23,6 +25,7 @@
 #include "router/agent/rules/firings.hpp"
 #include "router/agent/rules/rule.hpp"
 #include "router/agent/runtimes/halt_watch.hpp"
+#include "router/agent/runtimes/memory_group.hpp"
 #include "router/agent/runtimes/own_session.hpp"
 #include "router/agent/runtimes/registry.hpp"
 #include "router/wire/rule_report.hpp"
@@ -64,6 +67,9 @@ class RuleWatch {
                                                 const RulesSettings& settings);
   /// Notes what has fitted the rule's pattern. Returns the same once it was so often.
   [[nodiscard]] std::optional<std::string> take(const Incident& incident, Lasting::Clock::time_point now);
+  /// Notes how much of its memory the process's group uses. Returns the same once that was too much for its
+  /// time.
+  [[nodiscard]] std::optional<std::string> take(const MemoryUse& use, Lasting::Clock::time_point now);
   /// Notes whether the process stands still or does not answer. Returns the same once that has lasted.
   [[nodiscard]] std::optional<std::string> take(Halt halt, Lasting::Clock::time_point now);
   /// The condition must hold for the whole time once more.
@@ -102,6 +108,14 @@ struct RuleCounts {
   std::uint64_t failed = 0;  ///< Firings for which not all was taken.
 };
 
+/// What was seen of a runtime's memory group.
+struct MemoryLook {
+  std::string runtime_id;
+  std::shared_ptr<const MemoryGroup> group;
+  bool exists = false;
+  std::optional<MemoryUse> use{};
+};
+
 class Rules {
  public:
   /// What it uses of the agent. All must outlive it.
@@ -137,6 +151,8 @@ class Rules {
   transport::Task<void> end();
   /// Gets each measurement.
   void take(const Runtime& runtime, const events::Measurement& measurement);
+  /// Gets what was kept of each runtime that has ended.
+  void take_end(const Artifact& kept);
 
   /// Each rule with the runtimes that pass the filter.
   [[nodiscard]] std::vector<RuleReport> report(const Registry::Filter& filter) const;
@@ -155,7 +171,10 @@ class Rules {
     Runtime runtime;
     Lasting::Clock::time_point found;
     std::vector<RuleWatch> watches;
-    std::unique_ptr<OwnReading> incidents{};  ///< Null if no rule needs it.
+    std::unique_ptr<OwnReading> incidents{};      ///< Null if no rule needs it.
+    std::shared_ptr<const MemoryGroup> memory{};  ///< Null if no rule needs it, or it was not found.
+    std::string why_no_memory = "its control group is being looked for";
+    Lasting::Clock::time_point next_look{};  ///< For the group.
   };
 
   std::unique_ptr<Watched> watch(const Runtime& runtime);
@@ -167,9 +186,15 @@ class Rules {
   /// Fires if something was seen, and the limits allow it.
   void consider(const Watched& watched, RuleWatch& watch, std::optional<std::string> seen);
   transport::Task<void> watch_for_hangs();
+  transport::Task<void> watch_memory();
+  transport::Task<void> find_memory_group(std::string id);
+  void note_memory(Watched& of, const MemoryLook& look);
+  void try_ends();
   /// Why a rule's condition is not seen at present, or empty.
   [[nodiscard]] std::string why_blind(const RuleWatch& watch, const Watched& watched) const;
-  void fire(const Runtime& runtime, const Rule& rule, std::string cause);
+  /// `artifacts`: ids of what is there already.
+  void fire(const Runtime& runtime, const Rule& rule, std::string cause,
+            std::vector<std::string> artifacts = {});
   transport::Task<void> act(std::uint64_t number, const Rule& rule, Runtime runtime);
   transport::Task<Result<void>> take_all(std::uint64_t number, const Rule& rule, const Runtime& runtime);
   /// Begins it, and waits for a place if there is none.
@@ -203,7 +228,9 @@ class Rules {
   transport::Condition dumped_;
   PerRuntime<Watched> watched_;
   transport::TaskSet acting_;
-  transport::TaskSet looking_;  ///< For hangs, without end.
+  MemoryGroupLookups groups_;
+  std::deque<std::pair<const Rule*, Artifact>> ended_;  ///< Crashes that wait for their turn.
+  transport::TaskSet looking_;                          ///< For hangs and memory.
 };
 
 }  // namespace farport::router

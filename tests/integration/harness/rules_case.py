@@ -4,7 +4,7 @@ import json
 import os
 import time
 
-from harness import needs, wait
+from harness import needs, unprivileged, wait
 from harness.audit import Audit
 from harness.case import Case
 from harness.watched import Watched
@@ -18,6 +18,9 @@ def rule(name, when, do="gcdump", more=""):
 
 
 class RulesCase(Case):
+    # An agent that is root runs commands as somebody else.
+    RUN_USER = "" if unprivileged.enabled() else 'run.user = "nobody:nogroup"\n'
+
     def setUp(self):
         super().setUp()
         self.application = self.use(Watched(self.lab))
@@ -31,8 +34,8 @@ class RulesCase(Case):
             file.write(f'[artifacts]\ndirectory = "{self.directory}"\n{more}' + "".join(rules))
         self.start()
 
-    def start(self):
-        self.agent = self.use(self.lab.agent("--config", self.configuration, "--audit", self.audit.path))
+    def start(self, **options):
+        self.agent = self.use(self.lab.agent("--config", self.configuration, "--audit", self.audit.path, **options))
         self.agent.wait_for(self.application)
 
     def farport(self, command, *arguments):
@@ -61,3 +64,12 @@ class RulesCase(Case):
         """That it has fired so often, and taken all."""
         return wait.until(lambda: (row := self.row(name))["fired"] == times and row["outcome"] == "done" and row,
                           lambda: f"{self.row(name)}\n{self.agent.log()}", 30)
+
+    def script(self, text):
+        """The path of a program of these lines, in a directory that anybody may write to."""
+        path = os.path.join(self.lab.new_directory(self.lab.far, "command"), "notify")
+        os.chmod(os.path.dirname(path), 0o777)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\n{text}\n")
+        os.chmod(path, 0o755)
+        return path

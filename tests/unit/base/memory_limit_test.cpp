@@ -28,7 +28,8 @@ class Root {
   [[nodiscard]] std::optional<std::uint64_t> limit() const { return farport::memory_limit(path_); }
   /// The file of process 7's group, without the root.
   [[nodiscard]] std::string oom_file() const {
-    const std::string file = farport::oom_file_of(7, path_);
+    const auto groups = farport::memory_groups_of(7, path_);
+    const std::string file = groups.empty() ? "" : groups.front().kills;
     return file.substr(std::min(path_.size(), file.size()));
   }
   [[nodiscard]] std::string path(const std::string& file) const { return path_ + file; }
@@ -94,4 +95,39 @@ TEST_CASE("how often the kernel has killed for lack of memory is in the group's 
   root.put("/proc/7/cgroup", "0::/../pod/2\n");
   CHECK(root.oom_file().empty());
   CHECK(!farport::oom_kills(root.path("/nothing")));
+}
+
+TEST_CASE("how much memory a group uses is without what can be given back", "[base]") {
+  const Root root;
+  root.put("/proc/7/cgroup", "0::/pod/2\n");
+  root.put("/sys/fs/cgroup/pod/2/memory.events", "oom_kill 0\n");
+  root.put("/sys/fs/cgroup/pod/2/memory.current", "1000\n");
+  root.put("/sys/fs/cgroup/pod/2/memory.stat", "anon 5\ninactive_file 300\nactive_file 1\n");
+  const auto use = [&root] {
+    return farport::memory_use(farport::memory_groups_of(7, root.path("")).front());
+  };
+  CHECK(!use());
+  root.put("/sys/fs/cgroup/pod/2/memory.max", "max\n");
+  CHECK(!use());
+  root.put("/sys/fs/cgroup/pod/2/memory.max", "2000\n");
+  REQUIRE(use());
+  CHECK(use()->used == 700);
+  CHECK(use()->limit == 2000);
+  root.put("/sys/fs/cgroup/pod/2/memory.stat", "inactive_file 3000\n");
+  CHECK(use()->used == 0);
+  CHECK(farport::memory_groups_of(7, root.path("")).size() == 2);
+}
+
+TEST_CASE("a container without groups of others sees its own as the root", "[base]") {
+  const Root root;
+  root.put("/proc/7/cgroup", "4:memory:/kubepods/pod1/2\n");
+  root.put("/proc/self/cgroup", "4:memory:/kubepods/pod1/3\n");
+  root.put("/sys/fs/cgroup/memory/memory.oom_control", "oom_kill 0\n");
+  root.put("/sys/fs/cgroup/memory/memory.usage_in_bytes", "10\n");
+  root.put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "20\n");
+  CHECK(farport::memory_groups_of(7, root.path("")).empty());
+  root.put("/proc/self/cgroup", "4:memory:/kubepods/pod1/2\n");
+  const auto groups = farport::memory_groups_of(7, root.path(""));
+  REQUIRE(groups.size() == 1);
+  CHECK(farport::memory_use(groups.front())->used == 10);
 }

@@ -69,6 +69,14 @@ TEST_CASE("a rule takes for one at a time", "[rules]") {
   REQUIRE(limited);
   CHECK(!limited->until);
   CHECK(limited->why.find("another") != std::string::npos);
+  SECTION("or for so many") {
+    Rule rule = rule_with(5);
+    rule.limits.at_once = 2;
+    CHECK(!firings.limited(rule, "b", now));
+    CHECK(firings.limited(rule, "a", now)->why == "something is being taken");
+    rule.limits.total = 1;
+    CHECK(firings.limited(rule, "b", now)->why.find("for all applications") != std::string::npos);
+  }
   SECTION("until that has ended") {
     firings.find(number)->state = Firing::State::failed;
     CHECK(!firings.limited(rule_with(5), "b", now));

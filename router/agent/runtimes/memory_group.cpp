@@ -1,0 +1,122 @@
+#include "router/agent/runtimes/memory_group.hpp"
+
+#include <cerrno>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <sys/vfs.h>
+
+#include "router/agent/runtimes/process_root.hpp"
+#include "transport/child_process.hpp"
+#include "transport/offload.hpp"
+#include "transport/timer.hpp"
+
+namespace farport::router {
+namespace {
+
+/// Opens a file of control groups that another process sees at this path. The process may have put anything
+/// there, so nothing else is opened for more than a look at its type.
+UniqueFd open_group_file(const ProcessRoot& root, const std::string& path) {
+  UniqueFd file =
+      root.open_beneath(path, O_PATH | O_NOFOLLOW | O_CLOEXEC, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+  struct statfs system {};
+  const bool is_group = file && ::fstatfs(file.get(), &system) == 0 &&
+                        (system.f_type == CGROUP2_SUPER_MAGIC || system.f_type == CGROUP_SUPER_MAGIC);
+  return is_group ? std::move(file) : UniqueFd();
+}
+
+/// What a process sees as its own group, with the descriptors that its paths lead to.
+std::optional<MemoryGroupFiles> hold_own_group(pid_t pid, std::vector<UniqueFd>& held) {
+  const auto root = ProcessRoot::open(pid);
+  if (!root) return std::nullopt;
+  const auto hold = [&](std::string& path) {
+    UniqueFd file = open_group_file(*root, path);
+    path = file ? fmt::format("/proc/self/fd/{}", file.get()) : std::string();
+    if (file) held.push_back(std::move(file));
+  };
+  for (const auto& [directory, version] :
+       {std::pair("/sys/fs/cgroup", 2), std::pair("/sys/fs/cgroup/memory", 1)}) {
+    MemoryGroupFiles files = MemoryGroupFiles::in(directory, version);
+    for (std::string* const path : {&files.kills, &files.usage, &files.limit, &files.stat}) hold(*path);
+    if (!files.kills.empty()) return files;
+    held.clear();
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<MemoryGroup> MemoryGroup::find(pid_t pid, std::uint64_t start) {
+  if (pid <= 0) return std::nullopt;
+  MemoryGroup group;
+  group.groups_ = memory_groups_of(pid);
+  if (group.groups_.empty()) {
+    auto own = hold_own_group(pid, group.held_);
+    if (!own) return std::nullopt;
+    group.groups_.push_back(std::move(*own));
+  }
+  const auto kills = oom_kills(group.groups_.front().kills);
+  // The pid may belong to another process by now.
+  if (!kills || transport::start_time_of(pid) != start) return std::nullopt;
+  group.kills_ = *kills;
+  return group;
+}
+
+bool MemoryGroup::ran_out() const {
+  return oom_kills(groups_.front().kills).value_or(0) > kills_;
+}
+
+std::optional<MemoryUse> MemoryGroup::use() const {
+  std::optional<MemoryUse> tightest;
+  const auto share = [](const MemoryUse& use) {
+    return static_cast<double>(use.used) / static_cast<double>(use.limit);
+  };
+  for (const MemoryGroupFiles& group : groups_) {
+    const auto use = memory_use(group);
+    if (use && (!tightest || share(*use) > share(*tightest))) tightest = use;
+  }
+  return tightest;
+}
+
+namespace {
+
+constexpr int kMostLookups = 16;
+constexpr transport::Milliseconds kLookupLimit{5'000};
+
+/// One of those under way, for as long as it exists.
+class LookupCount {
+ public:
+  explicit LookupCount(std::shared_ptr<std::atomic<int>> of) : of_(std::move(of)) { ++*of_; }
+  LookupCount(const LookupCount&) = delete;
+  LookupCount& operator=(const LookupCount&) = delete;
+  ~LookupCount() { --*of_; }
+
+ private:
+  std::shared_ptr<std::atomic<int>> of_;
+};
+
+}  // namespace
+
+transport::Task<Result<MemoryGroup>> MemoryGroupLookups::find(pid_t pid, std::uint64_t start) {
+  struct Found {
+    std::optional<MemoryGroup> group;
+    std::atomic<bool> began = false;
+  };
+  if (*under_way_ >= kMostLookups) co_return fail_errno("find", "the control group", EAGAIN);
+  const auto found = std::make_shared<Found>();
+  std::function<void()> work = [found, pid, start, count = std::make_shared<LookupCount>(under_way_)] {
+    found->began = true;
+    found->group = MemoryGroup::find(pid, start);
+  };
+  const Result<void> looked = co_await transport::run_detached(loop_, std::move(work), kLookupLimit);
+  if (!looked) co_return fail_errno("find", "the control group", found->began ? ETIMEDOUT : EAGAIN);
+  if (!found->group) co_return fail_errno("find", "the control group", ENOENT);
+  co_return std::move(*found->group);
+}
+
+}  // namespace farport::router
