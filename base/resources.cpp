@@ -191,26 +191,22 @@ std::vector<MemoryGroupFiles> memory_groups_of(pid_t pid, const std::string& roo
   return {};
 }
 
-std::optional<std::uint64_t> oom_kills(const std::string& kills) {
-  std::ifstream file(kills);
+namespace {
+
+/// The number behind this word in a file of words and numbers; nothing if there is none.
+std::optional<std::uint64_t> number_behind(const std::string& path, std::string_view word) {
+  std::ifstream file(path);
   for (std::string key, value; file >> key >> value;) {
-    if (key == "oom_kill") return number_in<std::uint64_t>(value);
+    if (key == word) return number_in<std::uint64_t>(value);
   }
   return std::nullopt;
 }
 
-namespace {
-
-/// The number behind this word; 0 if there is none.
-std::uint64_t number_behind(const std::string& path, std::string_view word) {
-  std::ifstream file(path);
-  for (std::string key, value; file >> key >> value;) {
-    if (key == word) return number_in<std::uint64_t>(value).value_or(0);
-  }
-  return 0;
-}
-
 }  // namespace
+
+std::optional<std::uint64_t> oom_kills(const std::string& kills) {
+  return number_behind(kills, "oom_kill");
+}
 
 std::optional<MemoryUse> memory_use(const MemoryGroupFiles& group) {
   const auto limit = read_limit(group.limit);
@@ -218,7 +214,7 @@ std::optional<MemoryUse> memory_use(const MemoryGroupFiles& group) {
   if (!limit || !usage || *limit == 0) return std::nullopt;
   // Version 1 has the numbers without children as "inactive_file".
   const std::uint64_t file =
-      number_behind(group.stat, group.version == 1 ? "total_inactive_file" : "inactive_file");
+      number_behind(group.stat, group.version == 1 ? "total_inactive_file" : "inactive_file").value_or(0);
   return MemoryUse{*usage - std::min(*usage, file), *limit};
 }
 

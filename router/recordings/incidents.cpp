@@ -274,7 +274,7 @@ std::vector<Incident> IncidentReader::take(Clock::time_point now) {
     });
   }
   std::vector<Incident> taken;
-  const bool tells_first = has_requests_ && !std::exchange(told_, has_requests_);
+  const bool tells_first = has_requests_ && !std::exchange(told_, true);
   for (Incident& each : found_) {
     const bool first = tells_first && patterns_[each.pattern].of == Of::requests;
     if (each.count == 0 && !first) continue;

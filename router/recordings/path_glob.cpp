@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 
 namespace farport::router {
+
 PathGlob::PathGlob(std::string_view pattern) {
   while (!pattern.empty()) {
     std::size_t used = 1;

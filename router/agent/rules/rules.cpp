@@ -45,6 +45,16 @@ bool is_too_old(const Rule& rule, const Runtime& runtime) {
   return began && Firing::Clock::now() - *began > *rule.limits.age;
 }
 
+/// Reads a description from the disk.
+Task<Result<Artifact>> find_artifact(transport::Loop& loop, std::shared_ptr<const Artifacts> directory,
+                                     std::string id) {
+  std::function<Result<Artifact>()> find = [directory = std::move(directory), id = std::move(id)] {
+    return directory->find(id);
+  };
+  auto found = co_await transport::offloaded(loop, std::move(find));
+  co_return found;
+}
+
 /// What a command is told on its standard input.
 std::string firing_as_json(const Rule& rule, const Firing& firing, const Runtime& runtime) {
   const json firing_json = {{"rule", rule.name},
@@ -527,8 +537,7 @@ Task<Result<void>> Rules::take_one(std::uint64_t number, const Rule& rule, const
     artifacts.break_off(id, "it has taken too long");
     co_await with_deadline(loop_, artifacts.ended(id), kUntilBrokenOff);
   }
-  std::function<Result<Artifact>()> find = [directory = parts_.artifacts, id] { return directory->find(id); };
-  const auto artifact = co_await transport::offloaded(loop_, std::move(find));
+  const auto artifact = co_await find_artifact(loop_, parts_.artifacts, id);
   if (!artifact) co_return fail("take", action.text, "it was removed meanwhile");
   firings_.find(number)->bytes += artifact->bytes;
   if (artifact->state == Artifact::State::under_way)
@@ -543,10 +552,7 @@ Task<Result<void>> Rules::run_command(std::uint64_t number, const Rule& rule, co
   const Firing firing = *firings_.find(number);
   std::string file;
   if (!firing.artifacts.empty()) {
-    std::function<Result<Artifact>()> find = [directory = parts_.artifacts, id = firing.artifacts.back()] {
-      return directory->find(id);
-    };
-    const auto artifact = co_await transport::offloaded(loop_, std::move(find));
+    const auto artifact = co_await find_artifact(loop_, parts_.artifacts, firing.artifacts.back());
     if (artifact) file = artifact->file_name();
   }
   const CommandVariables variables{{"rule", rule.name},

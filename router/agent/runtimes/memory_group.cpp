@@ -86,7 +86,7 @@ std::optional<MemoryUse> MemoryGroup::use() const {
 namespace {
 
 constexpr int kMostLookups = 16;
-constexpr transport::Milliseconds kLookupLimit{5'000};
+constexpr transport::Milliseconds kLookupLimit{10'000};
 
 /// One of those under way, for as long as it exists.
 class LookupCount {
