@@ -37,7 +37,12 @@ Error decode_failure(std::string_view text) {
   return {what.empty() ? "read" : what, on, why, hint};
 }
 
-ReaderInput::ReaderInput(int from) : from_(from), piece_(kReadBytes) {}
+ReaderInput::ReaderInput(int from)
+    : from_(from), piece_(std::make_unique_for_overwrite<std::byte[]>(kReadBytes)) {}
+
+std::span<std::byte> ReaderInput::piece() const {
+  return {piece_.get(), kReadBytes};
+}
 
 bool ReaderInput::wait(std::chrono::milliseconds longest) const {
   pollfd input{from_, POLLIN, 0};
@@ -48,7 +53,7 @@ Result<ReaderInput::Piece> ReaderInput::next_of_part() {
   ASSIGN_OR_RETURN(const auto head, read_whole(kPieceHead));
   std::uint32_t size = 0;
   for (std::size_t i = kPieceHead; i-- > 0;) size = (size << 8U) | std::to_integer<std::uint32_t>(head[i]);
-  if (size > piece_.size()) return fail("read", "the data passed on", "it is malformed");
+  if (size > kReadBytes) return fail("read", "the data passed on", "it is malformed");
   return read_whole(size);
 }
 
@@ -61,7 +66,7 @@ Result<ReaderInput::Piece> ReaderInput::read_some(std::span<std::byte> into) con
 }
 
 Result<ReaderInput::Piece> ReaderInput::read_whole(std::size_t size) {
-  const std::span<std::byte> whole = std::span(piece_).first(size);
+  const std::span<std::byte> whole = piece().first(size);
   for (std::size_t have = 0; have < size;) {
     ASSIGN_OR_RETURN(const auto got, read_some(whole.subspan(have)));
     if (got.empty()) return fail("read", "the data passed on", "it breaks off");

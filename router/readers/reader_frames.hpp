@@ -4,11 +4,11 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/error.hpp"
 #include "events/exceptions.hpp"
@@ -56,18 +56,19 @@ class ReaderInput {
   using Piece = std::span<const std::byte>;
 
   /// The next bytes; empty at the end. They are valid until the next call. Errors: the system's.
-  [[nodiscard]] Result<Piece> next() { return read_some(piece_); }
+  [[nodiscard]] Result<Piece> next() { return read_some(piece()); }
   /// Waits until there are bytes or the end, or the time is over. Returns whether there are.
   [[nodiscard]] bool wait(std::chrono::milliseconds longest) const;
   /// The next piece of a part; empty at the end of the part. Otherwise the same.
   [[nodiscard]] Result<Piece> next_of_part();
 
  private:
+  [[nodiscard]] std::span<std::byte> piece() const;
   [[nodiscard]] Result<Piece> read_some(std::span<std::byte> into) const;
   [[nodiscard]] Result<Piece> read_whole(std::size_t size);
 
   int from_;
-  std::vector<std::byte> piece_;
+  std::unique_ptr<std::byte[]> piece_;  ///< Not cleared: a reader of little touches little of it.
 };
 
 /// Writes frames. Ends the process if nobody takes them any more.

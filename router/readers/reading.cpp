@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <memory>
 
 #include <fmt/core.h>
 
@@ -106,8 +107,9 @@ Task<IoStatus> Reading::write(std::span<const std::byte> bytes) {
 }
 
 Task<Reading::Passed> Reading::pass_on(Stream& from, As as) {
-  std::vector<std::byte> piece(kPieceHead + kMaxPiece);
-  const std::span<std::byte> whole(piece);
+  // Not cleared: little memory is touched for what comes in small pieces.
+  const auto piece = std::make_unique_for_overwrite<std::byte[]>(kPieceHead + kMaxPiece);
+  const std::span<std::byte> whole(piece.get(), kPieceHead + kMaxPiece);
   for (;;) {
     co_await fed_.yield_if_used_up();
     const Io got = co_await from.read(whole.subspan(kPieceHead));
