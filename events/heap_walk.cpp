@@ -151,7 +151,8 @@ void HeapWalk::on_event(const nettrace::Event& event) {
 }
 
 void HeapWalk::on_dropped(const nettrace::Thread& /*thread*/, std::uint32_t /*events*/) {
-  if (begun_ && !over_) heap_.complete = false;
+  // What was dropped is known only later, perhaps once the end of the collection has come.
+  if (begun_ && !ended()) heap_.complete = false;
 }
 
 void HeapWalk::take_heap_event(const nettrace::Event& event) {

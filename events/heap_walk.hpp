@@ -65,6 +65,10 @@ class HeapWalk final : public nettrace::Handler {
   }
   /// Whether any object was reported.
   [[nodiscard]] bool begun() const { return heap_.objects > 0; }
+  /// Whether parts of the heap are known to be missing.
+  [[nodiscard]] bool lacks_parts() const { return begun_ && !heap_.complete; }
+  /// Whether nothing more is worth waiting for: there is no graph without all objects.
+  [[nodiscard]] bool has_enough() const { return ended() || (keep_ == Keep::objects && lacks_parts()); }
   /// The heap. Call it after the last event.
   [[nodiscard]] heap::Heap take();
 

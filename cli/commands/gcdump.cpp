@@ -116,7 +116,8 @@ Result<void> check_objects(const heap::Heap& heap, const std::string& path) {
   if (heap.graph) return {};
   return fail("write the heap to", path,
               heap.complete ? "the heap has too many objects"
-                            : "the runtime dropped events, so parts of the heap are missing",
+                            : "the runtime dropped events for which its buffer had no room, so parts of the "
+                              "heap are missing",
               "omit --output to print the count of each type anyway");
 }
 
@@ -124,7 +125,8 @@ std::vector<std::string> gaps_of(const heap::Heap& heap) {
   std::vector<std::string> gaps;
   if (!heap.complete)
     gaps.emplace_back(
-        "parts of the heap are missing: the runtime dropped events because they were read too slowly");
+        "parts of the heap are missing: the runtime dropped events for which its buffer had no room: they "
+        "were read too slowly, or its memory limit leaves too little (the agent's log says so)");
   std::size_t named = 0;
   std::size_t nameless = 0;
   for (const heap::Type& type : heap.types) {
@@ -154,10 +156,10 @@ class HeapLines final : public events::EventFormatter {
   void on_dropped(const nettrace::Thread& thread, std::uint32_t events) override {
     walk_.on_dropped(thread, events);
   }
-  bool has_enough() const override { return walk_.ended(); }
+  bool has_enough() const override { return walk_.has_enough(); }
   std::vector<std::string> take_notices() override { return std::exchange(gaps_, {}); }
   Result<std::string> take_end() override {
-    if (!walk_.ended())
+    if (!walk_.ended() && !walk_.lacks_parts())
       return fail("read the heap of", origin_.process,
                   walk_.begun() ? "the runtime did not finish reporting it in time"
                                 : "the runtime does not report it",

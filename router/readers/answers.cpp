@@ -39,16 +39,18 @@ Result<std::string> CurrentStacks::take_end() {
 }
 
 Result<std::string> HeapDocument::take_end() {
-  if (!walk_.ended())
+  if (!walk_.ended() && !walk_.lacks_parts())
     return fail("read the heap of", process_, "the runtime did not finish reporting it in time",
                 "give it more time with seconds=");
   heap::Heap heap = walk_.take();
   if (keep_ == events::HeapWalk::Keep::types)
     return heap::to_json(heap, process_, std::numeric_limits<std::size_t>::max());
   if (!heap.graph)
-    return fail(
-        "write the heap of", process_,
-        heap.complete ? "it has too many objects" : "the runtime dropped events, so parts of it are missing");
+    return fail("write the heap of", process_,
+                heap.complete ? "it has too many objects"
+                              : "the runtime dropped events for which its buffer had no room, so parts of it "
+                                "are missing",
+                heap.complete ? "" : "the agent's log says if its memory limit left no more room");
   std::string document;
   RETURN_IF_ERROR(heap::write_gcdump(
       std::move(heap), {{}, process_}, [&document](std::span<const std::byte> piece) -> Result<void> {

@@ -57,7 +57,7 @@ class HeapDocument final : public events::EventFormatter {
   void on_dropped(const nettrace::Thread& thread, std::uint32_t events) override {
     walk_.on_dropped(thread, events);
   }
-  bool has_enough() const override { return walk_.ended(); }
+  bool has_enough() const override { return walk_.has_enough(); }
   Result<std::string> take_end() override;
 
  private:

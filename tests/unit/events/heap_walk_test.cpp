@@ -203,6 +203,18 @@ TEST_CASE("what has got lost is said, and there is no graph then", "[events]") {
   }));
 }
 
+TEST_CASE("what has got lost may be told after the end of the collection", "[events]") {
+  Walking runtime;
+  runtime.start(5, 10);
+  runtime.objects(0, {{0x100, 32, 0, 1}}, 11);
+  runtime.end(5, 14);
+  CHECK_FALSE(runtime.walk.has_enough());
+  const SampleEvent any(kRuntimeProvider, 1);
+  runtime.walk.on_dropped(any.thread, 1);
+  CHECK(runtime.walk.lacks_parts());
+  CHECK(runtime.walk.has_enough());
+}
+
 TEST_CASE("counts that lie end where the payload does", "[events]") {
   Walking runtime;
   runtime.start(5, 10);
