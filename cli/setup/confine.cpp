@@ -158,12 +158,8 @@ confinement::Needs needs_of(const config::ServeSettings& settings) {
   if (!settings.local.empty()) places.add(directory_of(settings.local), {Access::remove});
   add_shared(settings.dump.directory);
   places.add(settings.artifacts.directory, {Access::read, Access::write, Access::remove});
-  const bool has_memory_rules = std::ranges::any_of(
-      settings.rules, [](const config::RuleSettings& rule) { return rule.memory.has_value(); });
-  if (has_memory_rules || (settings.recorder.keep && !settings.artifacts.directory.empty())) {
-    // How much memory a process's group uses, and whether it was killed for lack of it.
-    places.add("/sys/fs/cgroup", {Access::read});
-  }
+  // How much memory a process's group uses, and whether it was killed for lack of it.
+  places.add("/sys/fs/cgroup", {Access::read});
   const bool dials = !settings.dial.empty();
   if (dials) add_resolver(places);
   return {places.take(), confinement::agent_capabilities(), dials, landlock_conflict(settings)};

@@ -76,7 +76,8 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
       readers_{settings_.readers, &reading_memory_},
       registry_(loop, settings_.host_name),
       discovery_(loop, registry_, log_, settings_.discovery),
-      dumps_(loop, log_, registry_, settings_.dump),
+      groups_(loop, registry_),
+      dumps_(loop, log_, registry_, groups_, settings_.dump),
       doctor_(loop, registry_, discovery_, settings_.dump, [this] { return samples(); }),
       suspended_(loop, registry_, log_, settings_.resume_after),
       halts_(loop, registry_, log_),
@@ -89,8 +90,8 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
       warnings_(loop, log_),
       refusals_(log_, warnings_, *audit_, metrics_),
       admission_(settings_.limits, refusals_, *audit_, metrics_),
-      connections_(loop, log_, admission_, *audit_, metrics_, registry_, suspended_, halts_, tracing_,
-                   meters_, budget_, settings_.session.compression,
+      connections_(loop, log_, admission_, *audit_, metrics_, registry_, suspended_, halts_, groups_,
+                   tracing_, meters_, budget_, settings_.session.compression,
                    CompressorLimit::most_beside(settings_.limits.buffered_bytes)),
       resumption_(loop, log_, settings_.session.grace, budget_),
       api_{RuntimeRequests(registry_, halts_, resumption_.instance(), settings_.limits.requests_per_second),
@@ -212,10 +213,10 @@ Task<void> Agent::run() {
                               "starts readers has ended, by a signal or for lack of memory: there are no "
                               "recordings over HTTP, no profiles as files, and no --app-metrics,"));
   if (settings_.rules) {
-    rules_.emplace(
-        loop_, log_, *settings_.rules,
-        Rules::Parts{registry_, api_, limits_, *audit_, artifacts_, readers_, halts_, settings_.commands,
-                     [this](const std::string& id) { return app_metrics_->why_not(id); }});
+    rules_.emplace(loop_, log_, *settings_.rules,
+                   Rules::Parts{registry_, api_, limits_, *audit_, artifacts_, readers_, halts_, groups_,
+                                settings_.commands,
+                                [this](const std::string& id) { return app_metrics_->why_not(id); }});
     tasks_.spawn(rules_->run());
     tasks_.spawn(rules_->open_journal());
   }
@@ -239,7 +240,7 @@ Task<void> Agent::run() {
     const Recorder::OnEnded tell = [this](const Artifact& kept) {
       if (rules_) rules_->take_end(kept);
     };
-    recorder_.emplace(loop_, registry_, log_, *settings_.recorder, artifacts_,
+    recorder_.emplace(loop_, registry_, groups_, log_, *settings_.recorder, artifacts_,
                       settings_.recorder->samples ? settings_.sampler : nullptr, tell);
     tasks_.spawn(recorder_->run());
   }

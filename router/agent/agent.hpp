@@ -241,6 +241,7 @@ class Agent {
   Readers readers_;
   Registry registry_;
   Discovery discovery_;
+  MemoryGroups groups_;
   Dumps dumps_;
   Doctor doctor_;
   SuspendedRuntimes suspended_;

@@ -2,7 +2,9 @@
 
 import json
 import os
+import shutil
 import signal
+import tempfile
 import threading
 import time
 
@@ -260,9 +262,30 @@ class Memory(RulesCase):
             wait.until(lambda: not open(f"{group}/cgroup.procs", encoding="ascii").read(), "the group is empty")
             os.rmdir(group)
         self.addCleanup(remove)
-        for name, value in ((self.LIMIT, mebibytes << 20), ("cgroup.procs", self.application.process.pid)):
-            with open(f"{group}/{name}", "w", encoding="ascii") as file:
-                file.write(str(value))
+        self.group = group
+        self.write(self.LIMIT, mebibytes << 20)
+        self.write("cgroup.procs", self.application.process.pid)
+
+    def write(self, name, value):
+        with open(f"{self.group}/{name}", "w", encoding="ascii") as file:
+            file.write(str(value))
+
+    def read(self, name):
+        with open(f"{self.group}/{name}", encoding="ascii") as file:
+            return file.read()
+
+    def leave(self, mebibytes):
+        """Has the group's limit leave so much."""
+        usage, kept = (("memory.usage_in_bytes", "total_inactive_file") if self.LIMIT != "memory.max" else
+                       ("memory.current", "inactive_file"))
+        stat = dict(line.split() for line in self.read("memory.stat").splitlines())
+        self.write(self.LIMIT, int(self.read(usage)) - int(stat[kept]) + (mebibytes << 20))
+
+    def wait_for_failed(self, name):
+        row = wait.until(lambda: (row := self.row(name))["fired"] == 1 and row.get("outcome") == "failed" and row,
+                         lambda: f"{self.row(name)}\n{self.agent.log()}", 60)
+        self.application.get("/tick")
+        return row
 
     def test_near_the_limit(self):
         self.limit(400)
@@ -272,6 +295,43 @@ class Memory(RulesCase):
         self.application.get("/hold", count=260_000)
         row = self.wait_for_fired("full", 1)
         self.assertRegex(row["cause"], r"^its control group used \d+ of 400 MiB, \d\d %: memory above 50 % of its limit$")
+
+    def test_no_room_for_a_dump(self):
+        self.limit(800)
+        self.application.get("/hold", count=100_000)
+        self.leave(12)
+        self.begin(rule("full", "when.memory = 50", do="dump"))
+        row = self.wait_for_failed("full")
+        self.assertRegex(row["failure"], r"its control group has \d+ MiB of memory left, and createdump may need 16 MiB there")
+        self.assertIn("the kernel would kill the application", self.dump("mini").stderr)
+        self.leave(40)
+        self.assert_ok(self.dump("mini"))
+
+    def test_no_room_for_a_dump_in_memory(self):
+        shared = tempfile.mkdtemp(prefix="farport-test-", dir="/dev/shm")
+        self.addCleanup(shutil.rmtree, shared)
+        os.chmod(shared, 0o1777)
+        self.limit(800)
+        self.application.get("/hold", count=100_000)
+        self.leave(40)
+        self.begin(more=f'[dump]\ndirectory = "{shared}"\n')
+        self.assertRegex(self.dump("heap").stderr, rf"and \d+ MiB for what it writes to {shared}/\S+, which is in memory, there")
+        self.application.get("/tick")
+
+    def dump(self, kind):
+        path = os.path.join(self.lab.new_directory(self.lab.near, "dump"), "dump")
+        return self.farport("dump", "--type", kind, "--output", path)
+
+    def test_no_room_for_the_heap(self):
+        self.limit(800)
+        self.application.get("/hold", count=400_000)
+        self.leave(24)
+        self.begin(rule("full", "when.memory = 50", do="gcdump"))
+        row = self.wait_for_failed("full")
+        self.assertIn("the runtime dropped events for which its buffer had no room", row["failure"])
+        self.assertRegex(self.agent.log(), r"gets a buffer of \d MB instead of 1024 MB: its control group has \d+ MiB of memory left")
+        self.assertIn("the heap are missing", self.farport("gcdump", "--timeout", "5s").stderr)
+        self.application.get("/tick")
 
     def test_without_a_limit(self):
         self.begin(rule("full", "when.memory = 70", do="stacks"))

@@ -194,8 +194,8 @@ Handled DumpRequests::write(Response& response, Route route, Runtime runtime, Au
 Task<tl::expected<bool, Refusal>> DumpRequests::goes_straight(
     Dumps::Job& job, WayToStore* way, std::optional<transport::Milliseconds> longest) {
   const std::uint64_t bytes = job.progress().estimate.value_or(0);
-  const Result<void> within_limit = job.check_limit();
-  if (!within_limit) co_return tl::unexpected(refusal_of(within_limit.error()));
+  const Result<void> within_limits = job.check_limits();
+  if (!within_limits) co_return tl::unexpected(refusal_of(within_limits.error()));
   const Result<void> room = job.check_room();
   // How long it would take is not known then.
   if (bytes == 0 && room) co_return false;

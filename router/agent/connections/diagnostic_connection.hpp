@@ -11,6 +11,7 @@
 #include "ipc/event_pipe.hpp"
 #include "router/agent/gate/admission.hpp"
 #include "router/agent/runtimes/halt_watch.hpp"
+#include "router/agent/runtimes/memory_group.hpp"
 #include "router/agent/runtimes/meter_claims.hpp"
 #include "router/agent/runtimes/registry.hpp"
 #include "router/agent/runtimes/suspended_runtimes.hpp"
@@ -110,8 +111,9 @@ class DiagnosticConnections {
  public:
   DiagnosticConnections(transport::Loop& loop, Log log, Admission& admission, Audit& audit, Metrics& metrics,
                         Registry& registry, SuspendedRuntimes& suspended, HaltWatch& halts,
-                        TracingSessions& tracing, MeterClaims& meters, transport::BufferBudget& budget,
-                        Compression compression, std::size_t most_compressors)
+                        MemoryGroups& groups, TracingSessions& tracing, MeterClaims& meters,
+                        transport::BufferBudget& budget, Compression compression,
+                        std::size_t most_compressors)
       : loop_(loop),
         log_(std::move(log)),
         admission_(admission),
@@ -120,6 +122,7 @@ class DiagnosticConnections {
         registry_(registry),
         suspended_(suspended),
         halts_(halts),
+        groups_(groups),
         tracing_(tracing),
         meters_(meters),
         budget_(budget),
@@ -138,6 +141,9 @@ class DiagnosticConnections {
  private:
   transport::Task<bool> may_stop(const Runtime& runtime, ToolEndpoint& tool,
                                  std::optional<ipc::SessionId> session);
+  /// Makes the buffer that a session asks for smaller if the runtime has no memory for it: what it writes
+  /// while nobody reads, such as its heap, fills the buffer, and for lack of memory the kernel would kill it.
+  transport::Task<void> fit_buffer(const Runtime& runtime, FirstMessage& first);
   transport::Task<std::unique_ptr<transport::FdStream>> open(AuditEntry& entry, ToolEndpoint& tool,
                                                              std::vector<std::byte> message);
   transport::Task<DiagnosticPort::Connection> open_runtime(std::string runtime_id,
@@ -158,6 +164,7 @@ class DiagnosticConnections {
   Registry& registry_;
   SuspendedRuntimes& suspended_;
   HaltWatch& halts_;
+  MemoryGroups& groups_;
   TracingSessions& tracing_;
   MeterClaims& meters_;
   transport::BufferBudget& budget_;

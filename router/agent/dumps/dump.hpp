@@ -15,6 +15,7 @@
 #include "ipc/payload.hpp"
 #include "router/agent/dumps/core_size.hpp"
 #include "router/agent/dumps/dump_directory.hpp"
+#include "router/agent/runtimes/memory_group.hpp"
 #include "router/agent/runtimes/registry.hpp"
 #include "router/agent/runtimes/user_shares.hpp"
 #include "transport/stream.hpp"
@@ -42,10 +43,11 @@ void wake_stopped(pid_t runtime);
 /// The dumps under way, at most one for each runtime.
 class Dumps {
  public:
-  Dumps(transport::Loop& loop, Log log, Registry& registry, DumpSettings settings)
+  Dumps(transport::Loop& loop, Log log, Registry& registry, MemoryGroups& groups, DumpSettings settings)
       : loop_(loop),
         log_(std::move(log)),
         registry_(registry),
+        groups_(groups),
         settings_(std::move(settings)),
         looks_(loop),
         endings_(loop) {}
@@ -76,6 +78,7 @@ class Dumps {
   transport::Loop& loop_;
   Log log_;
   Registry& registry_;
+  MemoryGroups& groups_;
   DumpSettings settings_;
   std::map<std::string, Job*, std::less<>> jobs_;  ///< By the runtime's id.
   ProcessLooks looks_;
@@ -91,12 +94,10 @@ class Dumps::Job {
 
   /// Makes a place for the dump, and estimates its size. Errors: there is no such place, or stop().
   transport::Task<Result<void>> prepare();
-  /// After that: whether there is room for it. Errors: too little space, or a limit.
-  [[nodiscard]] Result<void> check_room() const { return check_space(progress_.estimate.value_or(0)); }
-  /// The same for the limit alone.
-  [[nodiscard]] Result<void> check_limit() const {
-    return router::check_limit(dumps_.settings_, runtime_.name, progress_.estimate.value_or(0));
-  }
+  /// After that: whether there is room for it. Errors: too little space or memory, or a limit.
+  [[nodiscard]] Result<void> check_room() const;
+  /// The same for what it takes wherever it goes: the limit, and the memory for its writer.
+  [[nodiscard]] Result<void> check_limits() const;
   /// After prepare(): has the runtime write the dump, and waits for it. On an error nothing of the dump is
   /// left. Errors: what the runtime says (`cause` is its HRESULT), too little space, a limit, or stop().
   transport::Task<Result<void>> write();
@@ -127,6 +128,8 @@ class Dumps::Job {
   transport::Task<void> stop_after(transport::Milliseconds longest);
   transport::Task<Result<void>> drained();
   [[nodiscard]] Result<void> check_space(std::uint64_t more) const;
+  /// `written`: how much of the dump its writer leaves in memory.
+  [[nodiscard]] Result<void> check_memory(std::uint64_t written) const;
   /// Whether the runtime can't write this type of dump yet, because it is suspended.
   [[nodiscard]] bool writes_full_dumps_only() const;
   [[nodiscard]] Error refused_by_runtime(const ipc::ErrorAnswer& answer) const;
@@ -143,6 +146,7 @@ class Dumps::Job {
   DumpProgress progress_;
   pid_t process_ = 0;  ///< The runtime's pid; 0 or less if it is not visible here.
   bool wakes_ = true;  ///< Wake it when the dump is given up; false if it was stopped before.
+  std::optional<std::uint64_t> memory_left_;  ///< Of the runtime's control group, if it has a limit.
   std::unique_ptr<DumpDirectory> directory_;
   transport::FdStream* asked_ = nullptr;  ///< On which the runtime's answer is awaited; may be null.
   std::optional<Error> stopped_;

@@ -10,11 +10,13 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/files.hpp"
@@ -223,6 +225,11 @@ std::uint64_t DumpDirectory::free_bytes() const {
   struct statvfs status {};
   if (::fstatvfs(fd_.get(), &status) != 0) return 0;
   return static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;
+}
+
+bool DumpDirectory::is_in_memory() const {
+  struct statfs status {};
+  return ::fstatfs(fd_.get(), &status) == 0 && status.f_type == TMPFS_MAGIC;
 }
 
 Result<OpenDump> DumpDirectory::check_dump() const {

@@ -72,6 +72,8 @@ class DumpDirectory {
   void cut();
   /// The free bytes of the file system, for a user without privileges.
   [[nodiscard]] std::uint64_t free_bytes() const;
+  /// Whether what is written there takes the writer's memory.
+  [[nodiscard]] bool is_in_memory() const;
   /// Has the runtime write its dump into a pipe: it stops whenever that is full, and its writer fails once
   /// `reading` is closed. Errors: the system's, or another process interferes.
   [[nodiscard]] Result<DumpPipe> make_pipe();

@@ -117,9 +117,7 @@ std::size_t RuntimeRecorder::limit_of_events() {
 }
 
 Task<void> RuntimeRecorder::find_group() {
-  const DiagnosticPort* const port = registry_.port(runtime_.id);
-  if (port == nullptr) co_return;
-  auto found = co_await shared_.groups.find(port->process().pid, port->process_start());
+  auto found = co_await shared_.groups.find(runtime_.id);
   if (found) group_ = std::move(*found);
 }
 
@@ -263,16 +261,16 @@ Task<void> RuntimeRecorder::end() {
   tasks_.clear();
 }
 
-Recorder::Recorder(transport::Loop& loop, Registry& registry, Log log, RecorderSettings settings,
-                   std::shared_ptr<const Artifacts> artifacts, std::shared_ptr<const SamplerProcess> sampler,
-                   OnEnded on_ended)
+Recorder::Recorder(transport::Loop& loop, Registry& registry, MemoryGroups& groups, Log log,
+                   RecorderSettings settings, std::shared_ptr<const Artifacts> artifacts,
+                   std::shared_ptr<const SamplerProcess> sampler, OnEnded on_ended)
     : loop_(loop),
       log_(std::move(log)),
       settings_(settings),
       total_(std::max(memory_for_helpers(), kMinRuntimeBytes)),
       artifacts_(std::move(artifacts)),
       writing_(loop, 1),
-      shared_(loop, std::move(sampler), samplings_in(total_)),
+      shared_(loop, groups, std::move(sampler), samplings_in(total_)),
       on_ended_(std::move(on_ended)),
       keeping_(loop),
       kept_(

@@ -39,18 +39,18 @@ class RuntimeRecorder {
   struct Shared {
     /// `samplings`: how many there are at a time. Processors are not sampled if that is 0, or without a
     /// sampler.
-    Shared(transport::Loop& loop, std::shared_ptr<const SamplerProcess> sampler_process,
-           std::size_t samplings)
+    Shared(transport::Loop& loop, MemoryGroups& memory_groups,
+           std::shared_ptr<const SamplerProcess> sampler_process, std::size_t samplings)
         : naming(loop, 1),
           sampler(samplings == 0 ? nullptr : std::move(sampler_process)),
           sampling(loop, samplings),
-          groups(loop) {}
+          groups(memory_groups) {}
 
     transport::Semaphore naming;  ///< For one runtime at a time to name all its methods.
     std::shared_ptr<const SamplerProcess> sampler;
     transport::Semaphore sampling;  ///< For runtimes to be sampled in turn.
     std::string why_not_sampled;    ///< The reason that was logged last why some runtime is not sampled.
-    MemoryGroupLookups groups;
+    MemoryGroups& groups;
   };
 
   /// Begins at once, and tries again after a while if a session fails or ends. `limit` returns the memory
@@ -77,7 +77,7 @@ class RuntimeRecorder {
   [[nodiscard]] const Runtime& runtime() const { return runtime_; }
   [[nodiscard]] const WatchedProcess& process() const { return process_; }
   /// Whether the process's control group has run out of memory; false if that can't be told.
-  [[nodiscard]] bool group_ran_out() const { return group_ && group_->ran_out(); }
+  [[nodiscard]] bool group_ran_out() const { return group_ != nullptr && group_->ran_out(); }
 
  private:
   using Clock = RecentBlocks::Clock;
@@ -103,7 +103,7 @@ class RuntimeRecorder {
   RecordedSession::Limit limit_;
   Runtime runtime_;
   WatchedProcess process_;
-  std::optional<MemoryGroup> group_;
+  MemoryGroupPtr group_;  ///< Null until it is found.
   RecordedSession events_;
   RecordedSamples samples_;
   RecordedSession loads_;                      ///< Of methods, since before methods_ was made.
@@ -134,9 +134,9 @@ class Recorder {
 
   /// `artifacts` may be null: nothing is kept of runtimes that have ended then.
   /// `sampler` may be null: processors are not sampled then.
-  Recorder(transport::Loop& loop, Registry& registry, Log log, RecorderSettings settings,
-           std::shared_ptr<const Artifacts> artifacts, std::shared_ptr<const SamplerProcess> sampler,
-           OnEnded on_ended);
+  Recorder(transport::Loop& loop, Registry& registry, MemoryGroups& groups, Log log,
+           RecorderSettings settings, std::shared_ptr<const Artifacts> artifacts,
+           std::shared_ptr<const SamplerProcess> sampler, OnEnded on_ended);
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 

@@ -155,7 +155,6 @@ Rules::Rules(transport::Loop& loop, Log log, RulesSettings settings, Parts parts
       watched_(loop, parts_.registry, log_, kMostRuntimes, "the rules",
                [this](const Runtime& runtime) { return watch(runtime); }),
       acting_(loop),
-      groups_(loop),
       looking_(loop) {
   for (const Rule& rule : settings_.rules) {
     counts_[rule.name];
@@ -248,14 +247,12 @@ void Rules::note_memory(Watched& of, const MemoryLook& look) {
 }
 
 Task<void> Rules::find_memory_group(std::string id) {
-  const DiagnosticPort* const port = parts_.registry.port(id);
-  if (port == nullptr) co_return;
-  auto found = co_await groups_.find(port->process().pid, port->process_start());
+  auto found = co_await parts_.groups.find(id);
   const auto known = watched_.all().find(id);
   if (known == watched_.all().end()) co_return;
   Watched& watched = *known->second;
   if (found) {
-    watched.memory = std::make_shared<const MemoryGroup>(std::move(*found));
+    watched.memory = std::move(*found);
   } else if (found.error().cause == ETIMEDOUT) {
     watched.why_no_memory = "looking for its control group took too long";
     watched.next_look = Lasting::Clock::time_point::max();

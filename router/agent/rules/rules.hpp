@@ -111,7 +111,7 @@ struct RuleCounts {
 /// What was seen of a runtime's memory group.
 struct MemoryLook {
   std::string runtime_id;
-  std::shared_ptr<const MemoryGroup> group;
+  MemoryGroupPtr group;
   bool exists = false;
   std::optional<MemoryUse> use{};
 };
@@ -127,6 +127,7 @@ class Rules {
     std::shared_ptr<const Artifacts> artifacts;
     Readers readers;
     HaltWatch& halts;
+    MemoryGroups& groups;
     std::shared_ptr<const CommandProcess> commands;  ///< Of the rules that run one.
     /// Why there are no measurements of a runtime; empty if they come.
     std::function<std::string(const std::string& runtime_id)> why_no_values;
@@ -171,8 +172,8 @@ class Rules {
     Runtime runtime;
     Lasting::Clock::time_point found;
     std::vector<RuleWatch> watches;
-    std::unique_ptr<OwnReading> incidents{};      ///< Null if no rule needs it.
-    std::shared_ptr<const MemoryGroup> memory{};  ///< Null if no rule needs it, or it was not found.
+    std::unique_ptr<OwnReading> incidents{};  ///< Null if no rule needs it.
+    MemoryGroupPtr memory{};                  ///< Null if no rule needs it, or it was not found.
     std::string why_no_memory = "its control group is being looked for";
     Lasting::Clock::time_point next_look{};  ///< For the group.
   };
@@ -228,7 +229,6 @@ class Rules {
   transport::Condition dumped_;
   PerRuntime<Watched> watched_;
   transport::TaskSet acting_;
-  MemoryGroupLookups groups_;
   std::deque<std::pair<const Rule*, Artifact>> ended_;  ///< Crashes that wait for their turn.
   transport::TaskSet looking_;                          ///< For hangs and memory.
 };

@@ -1,5 +1,6 @@
 #include "router/agent/runtimes/memory_group.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <functional>
 #include <string>
@@ -71,16 +72,29 @@ bool MemoryGroup::ran_out() const {
   return oom_kills(groups_.front().kills).value_or(0) > kills_;
 }
 
-std::optional<MemoryUse> MemoryGroup::use() const {
-  std::optional<MemoryUse> tightest;
-  const auto share = [](const MemoryUse& use) {
-    return static_cast<double>(use.used) / static_cast<double>(use.limit);
-  };
+std::vector<MemoryUse> MemoryGroup::uses() const {
+  std::vector<MemoryUse> uses;
   for (const MemoryGroupFiles& group : groups_) {
-    const auto use = memory_use(group);
-    if (use && (!tightest || share(*use) > share(*tightest))) tightest = use;
+    if (const auto use = memory_use(group)) uses.push_back(*use);
   }
-  return tightest;
+  return uses;
+}
+
+std::optional<MemoryUse> MemoryGroup::use() const {
+  const auto all = uses();
+  const auto tightest = std::ranges::max_element(all, {}, [](const MemoryUse& use) {
+    return static_cast<double>(use.used) / static_cast<double>(use.limit);
+  });
+  return tightest == all.end() ? std::nullopt : std::optional(*tightest);
+}
+
+std::optional<std::uint64_t> MemoryGroup::room() const {
+  std::optional<std::uint64_t> least;
+  for (const MemoryUse& use : uses()) {
+    const std::uint64_t left = use.limit - std::min(use.used, use.limit);
+    least = std::min(left, least.value_or(left));
+  }
+  return least;
 }
 
 namespace {
@@ -100,23 +114,51 @@ class LookupCount {
   std::shared_ptr<std::atomic<int>> of_;
 };
 
+tl::unexpected<Error> took_too_long() {
+  return fail_errno("find", "the control group", ETIMEDOUT);
+}
+
 }  // namespace
 
-transport::Task<Result<MemoryGroup>> MemoryGroupLookups::find(pid_t pid, std::uint64_t start) {
+transport::Task<Result<MemoryGroupPtr>> MemoryGroups::find(std::string runtime_id) {
   struct Found {
     std::optional<MemoryGroup> group;
     std::atomic<bool> began = false;
   };
+  const DiagnosticPort* const port = registry_.port(runtime_id);
+  if (port == nullptr) co_return fail_errno("find", "the control group", ESRCH);
+  std::erase_if(known_, [this](const auto& each) {
+    return each.second.hangs ? registry_.port(each.first) == nullptr : each.second.group.expired();
+  });
+  const auto known = known_.find(runtime_id);
+  if (known != known_.end() && known->second.hangs) co_return took_too_long();
+  const MemoryGroupPtr before = known == known_.end() ? nullptr : known->second.group.lock();
+  if (before != nullptr && before->exists()) co_return before;
   if (*under_way_ >= kMostLookups) co_return fail_errno("find", "the control group", EAGAIN);
   const auto found = std::make_shared<Found>();
-  std::function<void()> work = [found, pid, start, count = std::make_shared<LookupCount>(under_way_)] {
+  std::function<void()> work = [found, pid = port->process().pid, start = port->process_start(),
+                                count = std::make_shared<LookupCount>(under_way_)] {
     found->began = true;
     found->group = MemoryGroup::find(pid, start);
   };
   const Result<void> looked = co_await transport::run_detached(loop_, std::move(work), kLookupLimit);
-  if (!looked) co_return fail_errno("find", "the control group", found->began ? ETIMEDOUT : EAGAIN);
+  if (!looked && !found->began) co_return fail_errno("find", "the control group", EAGAIN);
+  if (!looked) {
+    known_.insert_or_assign(std::move(runtime_id), Known{{}, true});
+    co_return took_too_long();
+  }
   if (!found->group) co_return fail_errno("find", "the control group", ENOENT);
-  co_return std::move(*found->group);
+  MemoryGroupPtr group = std::make_shared<const MemoryGroup>(std::move(*found->group));
+  known_.insert_or_assign(std::move(runtime_id), Known{group});
+  co_return group;
+}
+
+transport::Task<std::optional<std::uint64_t>> MemoryGroups::room_of(std::string runtime_id) {
+  const auto group = co_await find(std::move(runtime_id));
+  if (!group) co_return std::nullopt;
+  std::function<std::optional<std::uint64_t>()> look = [of = *group] { return of->room(); };
+  const auto room = co_await transport::offloaded(loop_, std::move(look));
+  co_return room;
 }
 
 }  // namespace farport::router

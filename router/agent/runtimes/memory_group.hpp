@@ -3,8 +3,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <sys/types.h>
@@ -12,6 +14,7 @@
 #include "base/error.hpp"
 #include "base/resources.hpp"
 #include "base/unique_fd.hpp"
+#include "router/agent/runtimes/registry.hpp"
 #include "transport/loop.hpp"
 #include "transport/task.hpp"
 
@@ -32,25 +35,44 @@ class MemoryGroup {
   /// How much of its limit it uses, or its parents of theirs, whichever has the least left. Nothing if there
   /// is no limit.
   [[nodiscard]] std::optional<MemoryUse> use() const;
+  /// How many bytes its processes can still get, by its own limit and its parents'. Nothing as above.
+  [[nodiscard]] std::optional<std::uint64_t> room() const;
 
  private:
+  [[nodiscard]] std::vector<MemoryUse> uses() const;
+
   std::vector<UniqueFd> held_;  ///< What the files' paths lead to, if they are another process's.
   std::vector<MemoryGroupFiles> groups_;
   std::uint64_t kills_ = 0;  ///< At the beginning.
 };
 
-/// Looks for groups of processes, each on a thread of its own: what a process has put in the way may take
-/// forever. Few at a time; their threads may outlive this.
-class MemoryGroupLookups {
- public:
-  explicit MemoryGroupLookups(transport::Loop& loop) : loop_(loop) {}
+using MemoryGroupPtr = std::shared_ptr<const MemoryGroup>;
 
-  /// Errors: EAGAIN if too many are under way or nothing could be started, ENOENT if there is none that can
-  /// be read here, ETIMEDOUT if it takes too long: don't ask again.
-  transport::Task<Result<MemoryGroup>> find(pid_t pid, std::uint64_t start);
+/// The groups of the registry's runtimes. Each is looked for on a thread of its own: what a process has put
+/// in the way may take forever. Few at a time; their threads may outlive this.
+class MemoryGroups {
+ public:
+  MemoryGroups(transport::Loop& loop, Registry& registry) : loop_(loop), registry_(registry) {}
+  MemoryGroups(const MemoryGroups&) = delete;
+  MemoryGroups& operator=(const MemoryGroups&) = delete;
+
+  /// The group of the runtime's process. It is looked for only if nobody has it, or it is gone. Errors: ESRCH
+  /// if the runtime has ended, EAGAIN if too many are looked for or nothing could be started, ENOENT if there
+  /// is none that can be read here, ETIMEDOUT, once and for all, if looking takes too long.
+  transport::Task<Result<MemoryGroupPtr>> find(std::string runtime_id);
+  /// How many bytes the runtime's process and the others of its group can still get. Nothing if there is no
+  /// limit, or none that can be read here.
+  transport::Task<std::optional<std::uint64_t>> room_of(std::string runtime_id);
 
  private:
+  struct Known {
+    std::weak_ptr<const MemoryGroup> group;
+    bool hangs = false;  ///< Looking for it took too long.
+  };
+
   transport::Loop& loop_;
+  Registry& registry_;
+  std::map<std::string, Known> known_;  ///< By the runtime's id.
   std::shared_ptr<std::atomic<int>> under_way_ = std::make_shared<std::atomic<int>>(0);
 };
 
