@@ -22,7 +22,7 @@ void append(Lines& all, Lines more) {
 
 std::string heading(const std::string& agent, Missing missing) {
   return agent + (missing == Missing::everything ? " lists no runtime that you may see:"
-                                                 : " has found more than it can list:");
+                                                 : " says of what it does not list:");
 }
 
 /// The lines for an agent's answer; none if there is nothing to explain.

@@ -214,7 +214,7 @@ class ToldWhy(Case):
             done = ask(*command)
             self.assertNotEqual(done.code, 0, done.described)
             self.assertIn("there is no such runtime; choose one of", done.stderr)
-            self.assertIn(f"{agent.remote} has found more than it can list:", done.stderr)
+            self.assertIn(f"{agent.remote} says of what it does not list:", done.stderr)
             self.assertIn(reason, done.stderr)
 
     def test_a_list_that_is_not_empty_comes_without_a_word(self):
