@@ -212,10 +212,14 @@ std::optional<MemoryUse> memory_use(const MemoryGroupFiles& group) {
   const auto limit = read_limit(group.limit);
   const auto usage = read_limit(group.usage);
   if (!limit || !usage || *limit == 0) return std::nullopt;
-  // Version 1 has the numbers without children as "inactive_file".
-  const std::uint64_t file =
-      number_behind(group.stat, group.version == 1 ? "total_inactive_file" : "inactive_file").value_or(0);
-  return MemoryUse{*usage - std::min(*usage, file), *limit};
+  // Version 1 has the numbers without children as "inactive_file" and "active_file".
+  const auto files = [&](const char* which) {
+    return number_behind(group.stat, std::string(group.version == 1 ? "total_" : "") + which + "_file")
+        .value_or(0);
+  };
+  const auto less = [](std::uint64_t from, std::uint64_t what) { return from - std::min(from, what); };
+  const std::uint64_t used = less(*usage, files("inactive"));
+  return MemoryUse{used, *limit, less(*limit, less(used, files("active")))};
 }
 
 }  // namespace farport

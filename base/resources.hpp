@@ -57,6 +57,8 @@ struct MemoryGroupFiles {
 struct MemoryUse {
   std::uint64_t used = 0;
   std::uint64_t limit = 0;
+  /// What can still be had before the kernel kills a process. It gives all back that was read from files.
+  std::uint64_t room = 0;
 };
 /// Nothing if the group has no limit, or can't be read.
 [[nodiscard]] std::optional<MemoryUse> memory_use(const MemoryGroupFiles& group);

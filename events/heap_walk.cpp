@@ -152,7 +152,7 @@ void HeapWalk::on_event(const nettrace::Event& event) {
 
 void HeapWalk::on_dropped(const nettrace::Thread& /*thread*/, std::uint32_t /*events*/) {
   // What was dropped is known only later, perhaps once the end of the collection has come.
-  if (begun_ && !ended()) heap_.complete = false;
+  if (begun_ && !ended()) dropped_ = true;
 }
 
 void HeapWalk::take_heap_event(const nettrace::Event& event) {
@@ -216,6 +216,7 @@ void HeapWalk::begin_walk(std::int64_t time) {
   next_objects_ = next_references_ = next_roots_ = next_dependents_ = 0;
   expected_references_ = heap_.objects = heap_.bytes = heap_.references = 0;
   heap_.complete = true;
+  dropped_ = false;
   types_.forget_objects();
   if (keep_ == Keep::objects && !heap_.graph) heap_.graph.emplace();
   if (!heap_.graph) return;
@@ -336,7 +337,7 @@ bool HeapWalk::has_room(std::size_t bytes) {
 }
 
 heap::Heap HeapWalk::take() {
-  if (!ended()) heap_.complete = false;
+  if (!ended() || dropped_) heap_.complete = false;
   if (!heap_.complete) heap_.graph.reset();
   heap_.types = types_.take();
   return std::move(heap_);

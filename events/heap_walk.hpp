@@ -65,10 +65,10 @@ class HeapWalk final : public nettrace::Handler {
   }
   /// Whether any object was reported.
   [[nodiscard]] bool begun() const { return heap_.objects > 0; }
-  /// Whether parts of the heap are known to be missing.
-  [[nodiscard]] bool lacks_parts() const { return begun_ && !heap_.complete; }
+  /// Whether the runtime has dropped parts of it.
+  [[nodiscard]] bool lacks_parts() const { return dropped_; }
   /// Whether nothing more is worth waiting for: there is no graph without all objects.
-  [[nodiscard]] bool has_enough() const { return ended() || (keep_ == Keep::objects && lacks_parts()); }
+  [[nodiscard]] bool has_enough() const { return ended() || (keep_ == Keep::objects && dropped_); }
   /// The heap. Call it after the last event.
   [[nodiscard]] heap::Heap take();
 
@@ -103,6 +103,7 @@ class HeapWalk final : public nettrace::Handler {
   [[nodiscard]] bool has_room(std::size_t bytes);
 
   std::deque<Collection> collections_;  ///< The latest ones.
+  bool dropped_ = false;                ///< Whether events of the walk were dropped.
   std::optional<std::int64_t> begun_;   ///< When the first event of the walk came.
   std::optional<std::int64_t> over_;    ///< When the collection of the walk ended.
   std::uint32_t next_objects_ = 0;

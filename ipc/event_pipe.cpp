@@ -1,5 +1,7 @@
 #include "ipc/event_pipe.hpp"
 
+#include <algorithm>
+
 namespace farport::ipc {
 namespace {
 
@@ -86,6 +88,16 @@ Choice read_choice(Reader& in, const std::string& what) {
 
 bool is_collect_tracing(Command command) {
   return command >= kCollectTracing && command <= kCollectTracing6;
+}
+
+void change_buffer_size(Command command, std::span<std::byte> payload, std::uint32_t megabytes) {
+  Writer number;
+  number.u32(megabytes);
+  const Bytes bytes = number.take();
+  // The session type comes before it.
+  const std::size_t at = command >= kCollectTracing5 ? sizeof(std::uint32_t) : 0;
+  if (payload.size() >= at + bytes.size())
+    std::ranges::copy(bytes, payload.begin() + static_cast<std::ptrdiff_t>(at));
 }
 
 Result<CollectTracing> CollectTracing::decode(Command command, BytesView payload) {

@@ -75,6 +75,10 @@ struct CollectTracing {
 /// Whether `command` starts a session.
 [[nodiscard]] bool is_collect_tracing(Command command);
 
+/// Changes the size of the runtime's buffer, in MB, in the payload of a command that starts a streamed
+/// session, and leaves all else as it is.
+void change_buffer_size(Command command, std::span<std::byte> payload, std::uint32_t megabytes);
+
 /// A session's id: StopTracing's payload, and the OK answer to it and to every CollectTracing.
 struct SessionId {
   std::uint64_t value = 0;

@@ -125,8 +125,9 @@ std::vector<std::string> gaps_of(const heap::Heap& heap) {
   std::vector<std::string> gaps;
   if (!heap.complete)
     gaps.emplace_back(
-        "parts of the heap are missing: the runtime dropped events for which its buffer had no room: they "
-        "were read too slowly, or its memory limit leaves too little (the agent's log says so)");
+        "parts of the heap are missing: the runtime dropped events, because they were read too slowly, or "
+        "because the application is near its memory limit: then the agent makes the buffer smaller, and logs "
+        "that");
   std::size_t named = 0;
   std::size_t nameless = 0;
   for (const heap::Type& type : heap.types) {

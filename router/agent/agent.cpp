@@ -223,7 +223,8 @@ Task<void> Agent::run() {
   if (settings_.app_metrics) {
     OnMeasurement tell;
     if (rules_) tell = [this](const Runtime& of, const events::Measurement& each) { rules_->take(of, each); };
-    app_metrics_.emplace(loop_, registry_, meters_, readers_, log_, *settings_.app_metrics, std::move(tell));
+    app_metrics_.emplace(loop_, registry_, groups_, meters_, readers_, log_, *settings_.app_metrics,
+                         std::move(tell));
     tasks_.spawn(app_metrics_->run());
   }
   if (artifacts_ != nullptr && settings_.artifacts.age.count() > 0) tasks_.spawn(remove_old_artifacts());

@@ -46,11 +46,14 @@ Result<std::string> HeapDocument::take_end() {
   if (keep_ == events::HeapWalk::Keep::types)
     return heap::to_json(heap, process_, std::numeric_limits<std::size_t>::max());
   if (!heap.graph)
-    return fail("write the heap of", process_,
-                heap.complete ? "it has too many objects"
-                              : "the runtime dropped events for which its buffer had no room, so parts of it "
-                                "are missing",
-                heap.complete ? "" : "the agent's log says if its memory limit left no more room");
+    return fail(
+        "write the heap of", process_,
+        heap.complete ? "it has too many objects"
+                      : "the runtime dropped events for which its buffer had no room, so parts of it "
+                        "are missing",
+        heap.complete
+            ? ""
+            : "near the application's memory limit the agent makes the buffer smaller, and logs that");
   std::string document;
   RETURN_IF_ERROR(heap::write_gcdump(
       std::move(heap), {{}, process_}, [&document](std::span<const std::byte> piece) -> Result<void> {

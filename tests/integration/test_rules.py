@@ -11,6 +11,7 @@ import time
 from harness import needs, wait
 from harness.api import Api
 from harness.case import main
+from harness.connect_port import ConnectPort
 from harness.rules_case import TOTAL, RulesCase, rule
 from harness.watched import Watched
 
@@ -81,7 +82,8 @@ class Counters(RulesCase):
         self.begin(rule("nothing", 'when.counter = "Watched.Meter[no-such]"\nwhen.above = 1'),
                    rule("other", f'when.counter = "{TOTAL}"\nwhen.above = 100'))
         self.wait_for_state("other", "watches")
-        self.assertIn("does not report this", self.wait_for_state("nothing", "no value", 40)["why"])
+        why = self.wait_for_state("nothing", "no value", 40)["why"]
+        self.assertIn("does not report this, or has not yet; as an EventCounter it is EventCounters\\Watched.Meter[no-such]", why)
 
     def test_a_value_between_bounds(self):
         self.begin(rule("some", f'when.counter = "{TOTAL}"\nwhen.above = 100\nwhen.below = 200'))
@@ -250,8 +252,8 @@ class Memory(RulesCase):
     WITH_GROUPS = ("unshare", "--mount", "sh", "-c", "mount -t tmpfs none /sys/fs/cgroup && mkdir /sys/fs/cgroup/memory && "
                    "mount -t cgroup -o memory none /sys/fs/cgroup/memory && exec \"$@\"", "sh")
 
-    def start(self):
-        super().start(prefix=self.WITH_GROUPS if self.LIMIT != "memory.max" else ())
+    def start(self, *flags):
+        super().start(*flags, prefix=self.WITH_GROUPS if self.LIMIT != "memory.max" else ())
 
     def limit(self, mebibytes):
         """Puts the application into a group with this limit."""
@@ -302,7 +304,7 @@ class Memory(RulesCase):
         self.leave(12)
         self.begin(rule("full", "when.memory = 50", do="dump"))
         row = self.wait_for_failed("full")
-        self.assertRegex(row["failure"], r"its control group has \d+ MiB of memory left, and createdump may need 16 MiB there")
+        self.assertRegex(row["failure"], r"its control group has \d+ MiB of memory left, and createdump may need 16 MiB: the kernel would")
         self.assertIn("the kernel would kill the application", self.dump("mini").stderr)
         self.leave(40)
         self.assert_ok(self.dump("mini"))
@@ -315,7 +317,7 @@ class Memory(RulesCase):
         self.application.get("/hold", count=100_000)
         self.leave(40)
         self.begin(more=f'[dump]\ndirectory = "{shared}"\n')
-        self.assertRegex(self.dump("heap").stderr, rf"and \d+ MiB for what it writes to {shared}/\S+, which is in memory, there")
+        self.assertRegex(self.dump("heap").stderr, rf"and \d+ MiB for what it writes to {shared}/\S+, which is in memory: the kernel would")
         self.application.get("/tick")
 
     def dump(self, kind):
@@ -329,7 +331,7 @@ class Memory(RulesCase):
         self.begin(rule("full", "when.memory = 50", do="gcdump"))
         row = self.wait_for_failed("full")
         self.assertIn("the runtime dropped events for which its buffer had no room", row["failure"])
-        self.assertRegex(self.agent.log(), r"gets a buffer of \d MB instead of 1024 MB: its control group has \d+ MiB of memory left")
+        self.assertRegex(self.agent.log(), r"gets a buffer of \d+ MB instead of 1024 MB: its control group has \d+ MiB of memory left")
         self.assertIn("the heap are missing", self.farport("gcdump", "--timeout", "5s").stderr)
         self.application.get("/tick")
 
@@ -361,6 +363,16 @@ class Starts(RulesCase):
         self.application.stop()
         self.application = self.use(Watched(self.lab))
         self.wait_for_fired("start", 2)
+
+    def test_one_that_is_suspended(self):
+        port = ConnectPort(self.lab)
+        self.begin(rule("start", 'when.start = true\nruntimes.name = ["orders"]', do="stacks"), flags=port.flags)
+        self.application = self.use(port.orders())
+        row = self.wait_for_state("start", "waits")
+        self.assertEqual(row["why"], "the application is suspended at its start, until it is resumed")
+        trace = os.path.join(self.lab.new_directory(self.lab.near, "trace"), "start.nettrace")
+        self.assert_ok(self.farport("trace", "--name", "orders", "--duration", "1s", "-o", trace))
+        self.wait_for_fired("start", 1)
 
 
 class Commands(RulesCase):

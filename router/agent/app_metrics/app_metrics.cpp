@@ -123,14 +123,15 @@ std::string MetricFamilies::text() const {
   return text.take();
 }
 
-MetricSession::MetricSession(transport::Loop& loop, Registry& registry, Readers readers, const Log& log,
-                             const AppMetricsSettings& settings, const OwnReadingSettings& reading,
-                             const OnMeasurement& on_measurement, Runtime runtime)
+MetricSession::MetricSession(transport::Loop& loop, Registry& registry, MemoryGroups& groups, Readers readers,
+                             const Log& log, const AppMetricsSettings& settings,
+                             const OwnReadingSettings& reading, const OnMeasurement& on_measurement,
+                             Runtime runtime)
     : on_measurement_(on_measurement),
       shown_(settings.shown),
       table_(settings.limits.most_series),
       reading_(
-          loop, registry, std::move(readers), log, reading, std::move(runtime),
+          loop, registry, groups, std::move(readers), log, reading, std::move(runtime),
           [this](Reading::Frame frame) { return take(frame); }, [this] { table_.clear(); }) {}
 
 Result<void> MetricSession::take(const Reading::Frame& frame) {
@@ -150,8 +151,8 @@ constexpr std::size_t kMaxRuntimes = 100;
 
 }  // namespace
 
-AppMetrics::AppMetrics(transport::Loop& loop, Registry& registry, MeterClaims& meters, Readers readers,
-                       Log log, AppMetricsSettings settings, OnMeasurement on_measurement)
+AppMetrics::AppMetrics(transport::Loop& loop, Registry& registry, MemoryGroups& groups, MeterClaims& meters,
+                       Readers readers, Log log, AppMetricsSettings settings, OnMeasurement on_measurement)
     : log_(std::move(log)),
       settings_(std::move(settings)),
       on_measurement_(std::move(on_measurement)),
@@ -164,11 +165,11 @@ AppMetrics::AppMetrics(transport::Loop& loop, Registry& registry, MeterClaims& m
                  return settings_.counters.wanted(runtime.version, settings_.limits);
                }},
       kept_(loop, registry, log_, kMaxRuntimes, "the applications' metrics",
-            [this, &loop, &registry,
+            [this, &loop, &registry, &groups,
              readers = std::move(readers)](const Runtime& runtime) -> std::unique_ptr<MetricSession> {
               if (settings_.wanted && !settings_.wanted(runtime)) return nullptr;
-              return std::make_unique<MetricSession>(loop, registry, readers, log_, settings_, reading_,
-                                                     on_measurement_, runtime);
+              return std::make_unique<MetricSession>(loop, registry, groups, readers, log_, settings_,
+                                                     reading_, on_measurement_, runtime);
             }) {}
 
 transport::Task<void> AppMetrics::end() {

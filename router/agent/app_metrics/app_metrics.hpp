@@ -111,8 +111,8 @@ using OnMeasurement = std::function<void(const Runtime&, const events::Measureme
 class MetricSession {
  public:
   /// Begins at once (see OwnReading). All references must outlive it.
-  MetricSession(transport::Loop& loop, Registry& registry, Readers readers, const Log& log,
-                const AppMetricsSettings& settings, const OwnReadingSettings& reading,
+  MetricSession(transport::Loop& loop, Registry& registry, MemoryGroups& groups, Readers readers,
+                const Log& log, const AppMetricsSettings& settings, const OwnReadingSettings& reading,
                 const OnMeasurement& on_measurement, Runtime runtime);
   MetricSession(const MetricSession&) = delete;
   MetricSession& operator=(const MetricSession&) = delete;
@@ -138,8 +138,8 @@ class MetricSession {
 /// Keeps a MetricSession for each runtime in the registry.
 class AppMetrics {
  public:
-  AppMetrics(transport::Loop& loop, Registry& registry, MeterClaims& meters, Readers readers, Log log,
-             AppMetricsSettings settings, OnMeasurement on_measurement = {});
+  AppMetrics(transport::Loop& loop, Registry& registry, MemoryGroups& groups, MeterClaims& meters,
+             Readers readers, Log log, AppMetricsSettings settings, OnMeasurement on_measurement = {});
   AppMetrics(const AppMetrics&) = delete;
   AppMetrics& operator=(const AppMetrics&) = delete;
 

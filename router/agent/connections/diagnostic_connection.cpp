@@ -4,7 +4,6 @@
 #include <array>
 #include <cerrno>
 #include <span>
-#include <utility>
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -182,30 +181,18 @@ std::optional<ipc::SessionId> session_stopped_by(const FirstMessage& first) {
   return session ? std::optional(*session) : std::nullopt;
 }
 
-/// What a session leaves of the memory that the application can still get.
-constexpr std::uint64_t kRoomToLeave = 16 << 20;
-constexpr std::uint32_t kLeastBufferMb = 4;
-
-/// The largest buffer, in MB, for which there is room in an application's control group.
-std::uint32_t buffer_within(std::uint64_t room) {
-  const std::uint64_t most = (room - std::min(room, kRoomToLeave)) >> 20;
-  return std::max(kLeastBufferMb, static_cast<std::uint32_t>(std::min<std::uint64_t>(most, UINT32_MAX)));
-}
-
 }  // namespace
 
 Task<void> DiagnosticConnections::fit_buffer(const Runtime& runtime, FirstMessage& first) {
   if (!ipc::is_collect_tracing(first.command())) co_return;
-  auto session = ipc::CollectTracing::decode(first.command(), first.payload());
-  if (!session || session->buffer_size_mb <= kLeastBufferMb) co_return;
+  const auto session = ipc::CollectTracing::decode(first.command(), first.payload());
+  if (!session || session->session_type != ipc::SessionType::streaming) co_return;
   const auto room = co_await groups_.room_of(runtime.id);
   if (!room || session->buffer_size_mb <= buffer_within(*room)) co_return;
-  const std::uint32_t wanted = std::exchange(session->buffer_size_mb, buffer_within(*room));
-  auto bytes = ipc::encode_message(ipc::make_message(first.command(), session->encode()));
-  if (!bytes) co_return;
-  first.bytes = std::move(*bytes);
+  ipc::change_buffer_size(first.command(), std::span(first.bytes).subspan(ipc::kHeaderSize),
+                          buffer_within(*room));
   log_->info("{} (pid {}) gets a buffer of {} MB instead of {} MB: its control group has {} of memory left",
-             runtime.name, runtime.pid, session->buffer_size_mb, wanted, mebibytes(*room));
+             runtime.name, runtime.pid, buffer_within(*room), session->buffer_size_mb, mebibytes(*room));
 }
 
 /// Opens the runtime and sends it the message. Returns nullptr on failure; the tool has been refused then.
@@ -312,10 +299,10 @@ Task<void> DiagnosticConnections::carry(const Caller& caller, tl::expected<Runti
   if (!first) co_return;
   const AuditOnExit audited(audit_, entry, AuditOnExit::Clock::now());
   Carried carried{entry, metrics_};
+  co_await fit_buffer(*entry.runtime, *first);
   const std::optional<MeterReading> reading = meters_read_by(*first);
   MeterClaims::Place meters;
   if (reading) meters = co_await meters_.claim(entry.runtime->id, *reading);
-  co_await fit_buffer(*entry.runtime, *first);
   const std::optional<ipc::SessionId> stopped = session_stopped_by(*first);
   TracingSessions::Stopping stopping(stopped ? tracing_.stop_of(entry.runtime->id, *stopped) : nullptr);
   const bool goes_on = co_await may_stop(*entry.runtime, tool, stopped);

@@ -18,7 +18,9 @@
 #include "base/text.hpp"
 #include "base/unique_fd.hpp"
 #include "router/agent/dumps/dump.hpp"
+#include "router/agent/runtimes/memory_group.hpp"
 #include "router/agent/runtimes/process_root.hpp"
+#include "transport/child_process.hpp"
 
 namespace farport::router {
 namespace {
@@ -118,7 +120,9 @@ void look_at_directory(DumpFacts& facts, const DumpSettings& settings,
     return;
   }
   const std::uint64_t size = estimate_dump(process.pid, ipc::DumpType::with_heap).value_or(0);
-  const Result<void> enough = check_space(**directory, settings, name, {size, 0});
+  Result<void> enough = check_space(**directory, settings, name, {size, 0});
+  const auto group = MemoryGroup::find(process.pid, transport::start_time_of(process.pid));
+  if (enough && group) enough = check_memory(group->room(), name, directory->get(), size);
   if (!enough) facts.no_directory = enough.error();
 }
 

@@ -105,10 +105,6 @@ constexpr int kRestsPerLook = 10;
 /// Newest first; older runtimes don't know the newer commands.
 constexpr std::array kCommands{ipc::kGenerateCoreDump3, ipc::kGenerateCoreDump2, ipc::kGenerateCoreDump};
 
-/// What createdump may take of the memory of the runtime's control group, besides the dump: 8 MiB were seen,
-/// and 9 with 200 threads.
-constexpr std::uint64_t kWriterMemory = 16 << 20;
-
 constexpr char kOnlyFull[] =
     "a suspended runtime writes only full dumps: take one of type full, or let it run first";
 
@@ -224,7 +220,7 @@ Task<Result<void>> Dumps::Job::prepare() {
   process_ = process.pid;
   wakes_ = !is_stopped(process_);
   progress_.estimate = estimate_dump(process_, request_.type);
-  memory_left_ = co_await dumps_.groups_.room_of(runtime_.id);
+  memory_room_ = co_await dumps_.groups_.room_of(runtime_.id);
   if (stopped_) co_return tl::unexpected(*stopped_);
   co_return Result<void>();
 }
@@ -232,26 +228,12 @@ Task<Result<void>> Dumps::Job::prepare() {
 Result<void> Dumps::Job::check_room() const {
   const std::uint64_t bytes = progress_.estimate.value_or(0);
   RETURN_IF_ERROR(check_space(bytes));
-  return check_memory(directory_->is_in_memory() ? bytes : 0);
+  return check_memory(memory_room_, runtime_.name, directory_.get(), bytes);
 }
 
 Result<void> Dumps::Job::check_limits() const {
   RETURN_IF_ERROR(check_limit(dumps_.settings_, runtime_.name, progress_.estimate.value_or(0)));
-  return check_memory(0);
-}
-
-Result<void> Dumps::Job::check_memory(std::uint64_t written) const {
-  if (!memory_left_ || *memory_left_ >= kWriterMemory + written) return {};
-  const std::string place = written == 0
-                                ? ""
-                                : fmt::format("and {} for what it writes to {}, which is in memory, ",
-                                              mebibytes(written), directory_->path_for_runtime());
-  return fail("take a dump of", runtime_.name,
-              fmt::format("its control group has {} of memory left, and createdump may need {} {}there: the "
-                          "kernel would kill the application",
-                          mebibytes(*memory_left_), mebibytes(kWriterMemory), place),
-              written == 0 ? "raise the memory limit, or take it earlier"
-                           : "set [dump] directory to a file system on a disk, or raise the memory limit");
+  return check_memory(memory_room_, runtime_.name, nullptr, 0);
 }
 
 Result<void> Dumps::Job::check_space(std::uint64_t more) const {

@@ -128,8 +128,6 @@ class Dumps::Job {
   transport::Task<void> stop_after(transport::Milliseconds longest);
   transport::Task<Result<void>> drained();
   [[nodiscard]] Result<void> check_space(std::uint64_t more) const;
-  /// `written`: how much of the dump its writer leaves in memory.
-  [[nodiscard]] Result<void> check_memory(std::uint64_t written) const;
   /// Whether the runtime can't write this type of dump yet, because it is suspended.
   [[nodiscard]] bool writes_full_dumps_only() const;
   [[nodiscard]] Error refused_by_runtime(const ipc::ErrorAnswer& answer) const;
@@ -146,7 +144,7 @@ class Dumps::Job {
   DumpProgress progress_;
   pid_t process_ = 0;  ///< The runtime's pid; 0 or less if it is not visible here.
   bool wakes_ = true;  ///< Wake it when the dump is given up; false if it was stopped before.
-  std::optional<std::uint64_t> memory_left_;  ///< Of the runtime's control group, if it has a limit.
+  std::optional<std::uint64_t> memory_room_;  ///< Of the runtime's control group, if it has a limit.
   std::unique_ptr<DumpDirectory> directory_;
   transport::FdStream* asked_ = nullptr;  ///< On which the runtime's answer is awaited; may be null.
   std::optional<Error> stopped_;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -106,6 +107,11 @@ struct DumpSize {
 /// Errors say how much is free, and what to do.
 [[nodiscard]] Result<void> check_space(const DumpDirectory& directory, const DumpSettings& settings,
                                        const std::string& runtime, DumpSize size);
+
+/// Checks that the memory control group of `runtime` has room for createdump, and for what it writes where
+/// that is kept in memory: `bytes` into `directory`, if not null. `room`: of the group, if it is limited.
+[[nodiscard]] Result<void> check_memory(std::optional<std::uint64_t> room, const std::string& runtime,
+                                        const DumpDirectory* directory, std::uint64_t bytes);
 
 /// Removes what dead agents have left in the directory: private directories that belong to this user or to
 /// `owner`, a runtime's, and that nobody has locked. Returns their paths. Blocks.

@@ -22,11 +22,12 @@ constexpr std::uint32_t kProcessorSeconds = 3600;
 
 }  // namespace
 
-OwnReading::OwnReading(transport::Loop& loop, Registry& registry, Readers readers, const Log& log,
-                       const OwnReadingSettings& settings, Runtime runtime, Take take,
+OwnReading::OwnReading(transport::Loop& loop, Registry& registry, MemoryGroups& groups, Readers readers,
+                       const Log& log, const OwnReadingSettings& settings, Runtime runtime, Take take,
                        std::function<void()> lost)
     : loop_(loop),
       registry_(registry),
+      groups_(groups),
       readers_(std::move(readers)),
       log_(log),
       settings_(settings),
@@ -95,7 +96,7 @@ Task<Result<OwnReading::HowEnded>> OwnReading::record(ReadingRequest wanted_read
   const ipc::CollectTracing wanted = settings_.recording(runtime_);
   const auto asked = MeterClaims::Clock::now();
   CO_ASSIGN_OR_RETURN(const auto session,
-                      co_await begin_own_session(registry_, runtime_, doing_.c_str(), wanted));
+                      co_await begin_own_session(registry_, groups_, runtime_, doing_.c_str(), wanted));
   session_ = session.id;
   why_not_.clear();
   const auto meters = meter_reading(wanted);

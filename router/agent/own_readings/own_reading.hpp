@@ -39,7 +39,7 @@ class OwnReading {
 
   /// Begins at once, and tries again after a while if the session fails or ends. `lost` is called each time
   /// that it has ended. All references must outlive it.
-  OwnReading(transport::Loop& loop, Registry& registry, Readers readers, const Log& log,
+  OwnReading(transport::Loop& loop, Registry& registry, MemoryGroups& groups, Readers readers, const Log& log,
              const OwnReadingSettings& settings, Runtime runtime, Take take, std::function<void()> lost);
   OwnReading(const OwnReading&) = delete;
   OwnReading& operator=(const OwnReading&) = delete;
@@ -67,6 +67,7 @@ class OwnReading {
 
   transport::Loop& loop_;
   Registry& registry_;
+  MemoryGroups& groups_;
   Readers readers_;
   const Log& log_;
   const OwnReadingSettings& settings_;

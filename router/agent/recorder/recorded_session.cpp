@@ -17,10 +17,11 @@ constexpr std::size_t kPieceBytes = 16 * 1024;
 
 }  // namespace
 
-RecordedSession::RecordedSession(transport::Loop& loop, Registry& registry, const char* doing,
-                                 RecentBlocks::Stacks stacks, Limit limit)
+RecordedSession::RecordedSession(transport::Loop& loop, Registry& registry, MemoryGroups& groups,
+                                 const char* doing, RecentBlocks::Stacks stacks, Limit limit)
     : loop_(loop),
       registry_(registry),
+      groups_(groups),
       doing_(doing),
       stacks_(stacks),
       limit_(std::move(limit)),
@@ -28,7 +29,7 @@ RecordedSession::RecordedSession(transport::Loop& loop, Registry& registry, cons
 
 Task<Result<void>> RecordedSession::begin(Runtime runtime, ipc::CollectTracing wanted) {
   runtime_ = std::move(runtime);
-  auto session = co_await begin_own_session(registry_, runtime_, doing_, std::move(wanted));
+  auto session = co_await begin_own_session(registry_, groups_, runtime_, doing_, std::move(wanted));
   if (!session) co_return tl::unexpected(session.error());
   session_ = std::move(*session);
   runs_ = true;

@@ -21,8 +21,8 @@ class RecordedSession {
   using Limit = std::function<std::size_t()>;
 
   /// `doing` begins errors: "keep the last minutes of".
-  RecordedSession(transport::Loop& loop, Registry& registry, const char* doing, RecentBlocks::Stacks stacks,
-                  Limit limit);
+  RecordedSession(transport::Loop& loop, Registry& registry, MemoryGroups& groups, const char* doing,
+                  RecentBlocks::Stacks stacks, Limit limit);
 
   /// Begins a session. Drops what was kept of the one before. Errors: those of begin_own_session().
   transport::Task<Result<void>> begin(Runtime runtime, ipc::CollectTracing wanted);
@@ -37,6 +37,7 @@ class RecordedSession {
  private:
   transport::Loop& loop_;
   Registry& registry_;
+  MemoryGroups& groups_;
   const char* doing_;
   RecentBlocks::Stacks stacks_;
   Limit limit_;

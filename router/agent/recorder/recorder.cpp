@@ -96,9 +96,11 @@ RuntimeRecorder::RuntimeRecorder(transport::Loop& loop, Registry& registry, cons
       limit_(std::move(limit)),
       runtime_(std::move(runtime)),
       process_(watch_process(registry, runtime_.id)),
-      events_(loop, registry, "keep the last minutes of", Stacks::keep, [this] { return limit_of_events(); }),
+      events_(loop, registry, shared.groups, "keep the last minutes of", Stacks::keep,
+              [this] { return limit_of_events(); }),
       samples_(loop, [this] { return limit_() / kSamplesPart; }),
-      loads_(loop, registry, kNaming, Stacks::leave_out, [this] { return limit_() / kLoadsPart; }),
+      loads_(loop, registry, shared.groups, kNaming, Stacks::leave_out,
+             [this] { return limit_() / kLoadsPart; }),
       methods_(0),
       tasks_(loop) {
   tasks_.spawn(repeat(&RuntimeRecorder::record_events));
@@ -174,7 +176,7 @@ bool RuntimeRecorder::names_needed() {
 }
 
 Task<Result<void>> RuntimeRecorder::record_methods() {
-  RecordedSession methods(loop_, registry_, kNaming, Stacks::leave_out,
+  RecordedSession methods(loop_, registry_, shared_.groups, kNaming, Stacks::leave_out,
                           [this] { return limit_() / kMethodsPart; });
   const auto begun = Clock::now();
   CO_RETURN_IF_ERROR(co_await methods.begin(runtime_, wanted_method_names(runtime_.version)));

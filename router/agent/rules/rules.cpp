@@ -217,7 +217,7 @@ Task<void> Rules::watch_memory() {
     std::function<std::vector<MemoryLook>()> look = [looks = std::move(looks)]() mutable {
       for (MemoryLook& each : looks) {
         each.use = each.group->use();
-        each.exists = each.use || each.group->exists();
+        each.is_current = each.group->is_current();
       }
       return std::move(looks);
     };
@@ -232,7 +232,7 @@ Task<void> Rules::watch_memory() {
 
 void Rules::note_memory(Watched& of, const MemoryLook& look) {
   const auto now = Lasting::Clock::now();
-  if (!look.exists) {
+  if (!look.is_current) {
     // The process may be in another group by now.
     of.memory = nullptr;
     of.next_look = now;
@@ -254,8 +254,7 @@ Task<void> Rules::find_memory_group(std::string id) {
   if (found) {
     watched.memory = std::move(*found);
   } else if (found.error().cause == ETIMEDOUT) {
-    watched.why_no_memory = "looking for its control group took too long";
-    watched.next_look = Lasting::Clock::time_point::max();
+    watched.why_no_memory = "looking for its control group takes too long";
   } else if (found.error().cause == ENOENT) {
     watched.why_no_memory = "its control group can't be read from here";
   }
@@ -305,8 +304,8 @@ std::unique_ptr<Rules::Watched> Rules::watch(const Runtime& runtime) {
     OwnReading::Take take = [this, of = watched.get()](const Reading::Frame& frame) {
       return take_incident(*of, frame);
     };
-    watched->incidents = std::make_unique<OwnReading>(loop_, parts_.registry, parts_.readers, log_,
-                                                      incidents_, runtime, std::move(take), [] {});
+    watched->incidents = std::make_unique<OwnReading>(loop_, parts_.registry, parts_.groups, parts_.readers,
+                                                      log_, incidents_, runtime, std::move(take), [] {});
   }
   return watched;
 }
@@ -585,6 +584,17 @@ void add_last(RuleRow& row, const Firing& last) {
   row.artifacts = last.artifacts;
 }
 
+RuleRow suspended_row(const Runtime& runtime) {
+  RuleRow row;
+  row.id = runtime.id;
+  row.runtime = runtime.name;
+  row.pid = runtime.pid;
+  row.host = runtime.host;
+  row.state = "waits";
+  row.why = "the application is suspended at its start, until it is resumed";
+  return row;
+}
+
 }  // namespace
 
 std::string Rules::why_blind(const RuleWatch& watch, const Watched& watched) const {
@@ -596,9 +606,15 @@ std::string Rules::why_blind(const RuleWatch& watch, const Watched& watched) con
   }
   if (watch.rule().is<MemoryCondition>()) return watched.why_no_memory;
   const auto now = Lasting::Clock::now();
-  if (!watch.rule().is<CounterCondition>() || watch.value(now, settings_.gap())) return "";
-  const std::string why = parts_.why_no_values(watched.runtime.id);
-  return why.empty() ? "the application does not report this, or has not yet" : why;
+  const auto* const counter = std::get_if<CounterCondition>(&watch.rule().condition);
+  if (counter == nullptr || watch.value(now, settings_.gap())) return "";
+  std::string why = parts_.why_no_values(watched.runtime.id);
+  if (!why.empty()) return why;
+  why = "the application does not report this, or has not yet";
+  // Only EventCounters have such names, by custom; from .NET 9 on System.Runtime is a meter, too.
+  if (!counter->event_source && counter->name.find('-') != std::string::npos)
+    why += fmt::format("; as an EventCounter it is EventCounters\\{}[{}]", counter->provider, counter->name);
+  return why;
 }
 
 RuleRow Rules::row(const RuleWatch& each, const Watched& watched) const {
@@ -636,6 +652,9 @@ RuleRow Rules::row(const RuleWatch& each, const Watched& watched) const {
 }
 
 std::vector<RuleReport> Rules::report(const Registry::Filter& filter) const {
+  // Nothing is watched before they are resumed.
+  const auto suspended = parts_.registry.all(
+      [&](const Runtime& runtime) { return runtime.state == RuntimeState::suspended && filter(runtime); });
   std::vector<RuleReport> all;
   for (const Rule& rule : settings_.rules) {
     RuleReport report{rule.name, rule.when, {}, {}};
@@ -647,6 +666,9 @@ std::vector<RuleReport> Rules::report(const Registry::Filter& filter) const {
         has_hidden = has_hidden || !filter(watched->runtime);
         if (filter(watched->runtime)) report.runtimes.push_back(row(each, *watched));
       }
+    }
+    for (const RuntimePtr& runtime : suspended) {
+      if (is_about(rule, *runtime)) report.runtimes.push_back(suspended_row(*runtime));
     }
     // A rule for others' applications is theirs.
     if (!report.runtimes.empty() || !has_hidden) all.push_back(std::move(report));

@@ -112,7 +112,7 @@ struct RuleCounts {
 struct MemoryLook {
   std::string runtime_id;
   MemoryGroupPtr group;
-  bool exists = false;
+  bool is_current = false;  ///< Whether the process is still in it.
   std::optional<MemoryUse> use{};
 };
 

@@ -12,10 +12,10 @@
 #include <linux/openat2.h>
 #include <sys/vfs.h>
 
+#include "base/files.hpp"
+#include "base/process_stat.hpp"
 #include "router/agent/runtimes/process_root.hpp"
 #include "transport/child_process.hpp"
-#include "transport/offload.hpp"
-#include "transport/timer.hpp"
 
 namespace farport::router {
 namespace {
@@ -50,6 +50,11 @@ std::optional<MemoryGroupFiles> hold_own_group(pid_t pid, std::vector<UniqueFd>&
   return std::nullopt;
 }
 
+std::string names_of_groups(pid_t pid) {
+  constexpr std::size_t kMostNames = std::size_t{64} * 1024;
+  return read_limited(directory_of_process(pid) + "/cgroup", kMostNames).value_or("");
+}
+
 }  // namespace
 
 std::optional<MemoryGroup> MemoryGroup::find(pid_t pid, std::uint64_t start) {
@@ -65,7 +70,13 @@ std::optional<MemoryGroup> MemoryGroup::find(pid_t pid, std::uint64_t start) {
   // The pid may belong to another process by now.
   if (!kills || transport::start_time_of(pid) != start) return std::nullopt;
   group.kills_ = *kills;
+  group.pid_ = pid;
+  group.names_ = names_of_groups(pid);
   return group;
+}
+
+bool MemoryGroup::is_current() const {
+  return oom_kills(groups_.front().kills).has_value() && names_of_groups(pid_) == names_;
 }
 
 bool MemoryGroup::ran_out() const {
@@ -89,76 +100,50 @@ std::optional<MemoryUse> MemoryGroup::use() const {
 }
 
 std::optional<std::uint64_t> MemoryGroup::room() const {
-  std::optional<std::uint64_t> least;
-  for (const MemoryUse& use : uses()) {
-    const std::uint64_t left = use.limit - std::min(use.used, use.limit);
-    least = std::min(left, least.value_or(left));
-  }
-  return least;
+  const auto all = uses();
+  const auto least = std::ranges::min_element(all, {}, &MemoryUse::room);
+  return least == all.end() ? std::nullopt : std::optional(least->room);
 }
 
-namespace {
-
-constexpr int kMostLookups = 16;
-constexpr transport::Milliseconds kLookupLimit{10'000};
-
-/// One of those under way, for as long as it exists.
-class LookupCount {
- public:
-  explicit LookupCount(std::shared_ptr<std::atomic<int>> of) : of_(std::move(of)) { ++*of_; }
-  LookupCount(const LookupCount&) = delete;
-  LookupCount& operator=(const LookupCount&) = delete;
-  ~LookupCount() { --*of_; }
-
- private:
-  std::shared_ptr<std::atomic<int>> of_;
-};
-
-tl::unexpected<Error> took_too_long() {
-  return fail_errno("find", "the control group", ETIMEDOUT);
+std::uint32_t buffer_within(std::uint64_t room) {
+  constexpr std::uint64_t kToLeave = 16 << 20;
+  constexpr std::uint32_t kLeast = 4;
+  const std::uint64_t most = (room - std::min(room, kToLeave)) >> 20;
+  return std::max(kLeast, static_cast<std::uint32_t>(std::min<std::uint64_t>(most, UINT32_MAX)));
 }
 
-}  // namespace
-
-transport::Task<Result<MemoryGroupPtr>> MemoryGroups::find(std::string runtime_id) {
-  struct Found {
-    std::optional<MemoryGroup> group;
-    std::atomic<bool> began = false;
-  };
+transport::Task<Result<MemoryGroups::Seen>> MemoryGroups::look(std::string runtime_id) {
   const DiagnosticPort* const port = registry_.port(runtime_id);
   if (port == nullptr) co_return fail_errno("find", "the control group", ESRCH);
-  std::erase_if(known_, [this](const auto& each) {
-    return each.second.hangs ? registry_.port(each.first) == nullptr : each.second.group.expired();
-  });
+  std::erase_if(known_, [](const auto& each) { return each.second.expired(); });
   const auto known = known_.find(runtime_id);
-  if (known != known_.end() && known->second.hangs) co_return took_too_long();
-  const MemoryGroupPtr before = known == known_.end() ? nullptr : known->second.group.lock();
-  if (before != nullptr && before->exists()) co_return before;
-  if (*under_way_ >= kMostLookups) co_return fail_errno("find", "the control group", EAGAIN);
-  const auto found = std::make_shared<Found>();
-  std::function<void()> work = [found, pid = port->process().pid, start = port->process_start(),
-                                count = std::make_shared<LookupCount>(under_way_)] {
-    found->began = true;
-    found->group = MemoryGroup::find(pid, start);
+  const auto seen = std::make_shared<Seen>();
+  if (known != known_.end()) seen->group = known->second.lock();
+  const transport::PeerCredentials process = port->process();
+  std::function<void()> work = [seen, pid = process.pid, start = port->process_start()] {
+    if (seen->group == nullptr || !seen->group->is_current()) {
+      auto found = MemoryGroup::find(pid, start);
+      seen->group = found ? std::make_shared<const MemoryGroup>(std::move(*found)) : nullptr;
+    }
+    if (seen->group != nullptr) seen->room = seen->group->room();
   };
-  const Result<void> looked = co_await transport::run_detached(loop_, std::move(work), kLookupLimit);
-  if (!looked && !found->began) co_return fail_errno("find", "the control group", EAGAIN);
-  if (!looked) {
-    known_.insert_or_assign(std::move(runtime_id), Known{{}, true});
-    co_return took_too_long();
-  }
-  if (!found->group) co_return fail_errno("find", "the control group", ENOENT);
-  MemoryGroupPtr group = std::make_shared<const MemoryGroup>(std::move(*found->group));
-  known_.insert_or_assign(std::move(runtime_id), Known{group});
-  co_return group;
+  const Result<void> looked = co_await looks_.run(process.pid, process.uid, std::move(work));
+  if (!looked) co_return fail_errno("find", "the control group", ETIMEDOUT);
+  if (seen->group == nullptr) co_return fail_errno("find", "the control group", ENOENT);
+  known_.insert_or_assign(std::move(runtime_id), seen->group);
+  co_return *seen;
+}
+
+transport::Task<Result<MemoryGroupPtr>> MemoryGroups::find(std::string runtime_id) {
+  auto seen = co_await look(std::move(runtime_id));
+  if (!seen) co_return tl::unexpected(std::move(seen.error()));
+  co_return std::move(seen->group);
 }
 
 transport::Task<std::optional<std::uint64_t>> MemoryGroups::room_of(std::string runtime_id) {
-  const auto group = co_await find(std::move(runtime_id));
-  if (!group) co_return std::nullopt;
-  std::function<std::optional<std::uint64_t>()> look = [of = *group] { return of->room(); };
-  const auto room = co_await transport::offloaded(loop_, std::move(look));
-  co_return room;
+  const auto seen = co_await look(std::move(runtime_id));
+  if (!seen) co_return std::nullopt;
+  co_return seen->room;
 }
 
 }  // namespace farport::router

@@ -1,7 +1,6 @@
 // MemoryGroup: the control group in which a process's memory is counted, and limited.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -15,6 +14,7 @@
 #include "base/resources.hpp"
 #include "base/unique_fd.hpp"
 #include "router/agent/runtimes/registry.hpp"
+#include "router/agent/runtimes/user_shares.hpp"
 #include "transport/loop.hpp"
 #include "transport/task.hpp"
 
@@ -30,8 +30,8 @@ class MemoryGroup {
   /// Whether the kernel has killed some process in the group, for lack of memory, since this was found.
   /// False once the group is gone.
   [[nodiscard]] bool ran_out() const;
-  /// Whether its files are still there.
-  [[nodiscard]] bool exists() const { return oom_kills(groups_.front().kills).has_value(); }
+  /// Whether its files are still there, and the process has not been moved to another one.
+  [[nodiscard]] bool is_current() const;
   /// How much of its limit it uses, or its parents of theirs, whichever has the least left. Nothing if there
   /// is no limit.
   [[nodiscard]] std::optional<MemoryUse> use() const;
@@ -44,36 +44,42 @@ class MemoryGroup {
   std::vector<UniqueFd> held_;  ///< What the files' paths lead to, if they are another process's.
   std::vector<MemoryGroupFiles> groups_;
   std::uint64_t kills_ = 0;  ///< At the beginning.
+  pid_t pid_ = 0;
+  std::string names_;  ///< Of all its groups, as the kernel has them in /proc/PID/cgroup.
 };
 
 using MemoryGroupPtr = std::shared_ptr<const MemoryGroup>;
 
-/// The groups of the registry's runtimes. Each is looked for on a thread of its own: what a process has put
-/// in the way may take forever. Few at a time; their threads may outlive this.
+/// The largest event buffer, in MB, for a session with a runtime whose group has so much room: it leaves 16
+/// MiB. 4 MB it may have in any case.
+[[nodiscard]] std::uint32_t buffer_within(std::uint64_t room);
+
+/// The groups of the registry's runtimes. What a process has put in the way of a look may hang, so each look
+/// has a thread of its own.
 class MemoryGroups {
  public:
-  MemoryGroups(transport::Loop& loop, Registry& registry) : loop_(loop), registry_(registry) {}
+  MemoryGroups(transport::Loop& loop, Registry& registry) : registry_(registry), looks_(loop) {}
   MemoryGroups(const MemoryGroups&) = delete;
   MemoryGroups& operator=(const MemoryGroups&) = delete;
 
-  /// The group of the runtime's process. It is looked for only if nobody has it, or it is gone. Errors: ESRCH
-  /// if the runtime has ended, EAGAIN if too many are looked for or nothing could be started, ENOENT if there
-  /// is none that can be read here, ETIMEDOUT, once and for all, if looking takes too long.
+  /// The group of the runtime's process: the one that somebody has, if the process is still in it. Errors:
+  /// ESRCH if the runtime has ended, ENOENT if there is none that can be read here, ETIMEDOUT if it takes too
+  /// long.
   transport::Task<Result<MemoryGroupPtr>> find(std::string runtime_id);
   /// How many bytes the runtime's process and the others of its group can still get. Nothing if there is no
   /// limit, or none that can be read here.
   transport::Task<std::optional<std::uint64_t>> room_of(std::string runtime_id);
 
  private:
-  struct Known {
-    std::weak_ptr<const MemoryGroup> group;
-    bool hangs = false;  ///< Looking for it took too long.
+  struct Seen {
+    MemoryGroupPtr group;
+    std::optional<std::uint64_t> room;
   };
+  transport::Task<Result<Seen>> look(std::string runtime_id);
 
-  transport::Loop& loop_;
   Registry& registry_;
-  std::map<std::string, Known> known_;  ///< By the runtime's id.
-  std::shared_ptr<std::atomic<int>> under_way_ = std::make_shared<std::atomic<int>>(0);
+  std::map<std::string, std::weak_ptr<const MemoryGroup>> known_;  ///< By the runtime's id.
+  ProcessLooks looks_;
 };
 
 }  // namespace farport::router

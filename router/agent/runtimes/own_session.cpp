@@ -1,5 +1,6 @@
 #include "router/agent/runtimes/own_session.hpp"
 
+#include <algorithm>
 #include <tuple>
 
 #include "ipc/message.hpp"
@@ -24,8 +25,10 @@ const char* hint_for(const Error& refused) {
 
 }  // namespace
 
-Task<Result<OwnSession>> begin_own_session(Registry& registry, Runtime runtime, const char* doing,
-                                           ipc::CollectTracing wanted) {
+Task<Result<OwnSession>> begin_own_session(Registry& registry, MemoryGroups& groups, Runtime runtime,
+                                           const char* doing, ipc::CollectTracing wanted) {
+  const auto room = co_await groups.room_of(runtime.id);
+  if (room) wanted.buffer_size_mb = std::min(wanted.buffer_size_mb, buffer_within(*room));
   auto connection = co_await open_port(registry, runtime.id);
   if (!connection) co_return fail(doing, runtime.name, connection.error().why);
   CO_ASSIGN_OR_RETURN(const auto answer,

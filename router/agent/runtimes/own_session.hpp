@@ -11,6 +11,7 @@
 
 #include "base/log.hpp"
 #include "ipc/event_pipe.hpp"
+#include "router/agent/runtimes/memory_group.hpp"
 #include "router/agent/runtimes/registry.hpp"
 #include "transport/fd_stream.hpp"
 #include "transport/race.hpp"
@@ -23,10 +24,12 @@ struct OwnSession {
   ipc::SessionId id;
 };
 
-/// Starts a session in a runtime of the registry. It passes no gate, since no caller has asked for it.
+/// Starts a session in a runtime of the registry. It passes no gate, since no caller has asked for it. Its
+/// buffer is no larger than there is room for.
 /// `doing` begins the error: "read the counters of". Errors: the runtime has ended, doesn't answer, or
 /// refuses.
-transport::Task<Result<OwnSession>> begin_own_session(Registry& registry, Runtime runtime, const char* doing,
+transport::Task<Result<OwnSession>> begin_own_session(Registry& registry, MemoryGroups& groups,
+                                                      Runtime runtime, const char* doing,
                                                       ipc::CollectTracing wanted);
 
 /// Asks the runtime to end the session. Its stream must be read to its end meanwhile.

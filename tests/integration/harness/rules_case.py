@@ -29,13 +29,13 @@ class RulesCase(Case):
         self.configuration = os.path.join(self.lab.new_directory(self.lab.far, "agent"), "farport.toml")
         self.audit = Audit(os.path.join(self.lab.directory, f"audit-{time.monotonic_ns()}.jsonl"))
 
-    def begin(self, *rules, more=""):
+    def begin(self, *rules, more="", flags=()):
         with open(self.configuration, "w", encoding="utf-8") as file:
             file.write(f'[artifacts]\ndirectory = "{self.directory}"\n{more}' + "".join(rules))
-        self.start()
+        self.start(*flags)
 
-    def start(self, **options):
-        self.agent = self.use(self.lab.agent("--config", self.configuration, "--audit", self.audit.path, **options))
+    def start(self, *flags, **options):
+        self.agent = self.use(self.lab.agent("--config", self.configuration, "--audit", self.audit.path, *flags, **options))
         self.agent.wait_for(self.application)
 
     def farport(self, command, *arguments):

@@ -113,8 +113,10 @@ TEST_CASE("how much memory a group uses is without what can be given back", "[ba
   REQUIRE(use());
   CHECK(use()->used == 700);
   CHECK(use()->limit == 2000);
+  CHECK(use()->room == 1301);
   root.put("/sys/fs/cgroup/pod/2/memory.stat", "inactive_file 3000\n");
   CHECK(use()->used == 0);
+  CHECK(use()->room == 2000);
   CHECK(farport::memory_groups_of(7, root.path("")).size() == 2);
 }
 

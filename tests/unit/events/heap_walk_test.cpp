@@ -215,6 +215,16 @@ TEST_CASE("what has got lost may be told after the end of the collection", "[eve
   CHECK(runtime.walk.has_enough());
 }
 
+TEST_CASE("the end of another session's walk is no reason to stop waiting", "[events]") {
+  Walking runtime;
+  runtime.references(0, {0x900}, 1);
+  runtime.objects(4, {{0x900, 32, 0, 1}}, 2);
+  CHECK_FALSE(runtime.walk.has_enough());
+  runtime.whole_walk();
+  CHECK(runtime.walk.ended());
+  CHECK(runtime.walk.take().graph);
+}
+
 TEST_CASE("counts that lie end where the payload does", "[events]") {
   Walking runtime;
   runtime.start(5, 10);

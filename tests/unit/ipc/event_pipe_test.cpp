@@ -71,6 +71,21 @@ TEST_CASE("every version of CollectTracing goes both ways", "[ipc]") {
   }
 }
 
+TEST_CASE("a buffer's size is changed in place", "[ipc]") {
+  for (const Layout& layout : streaming_layouts()) {
+    INFO(describe(layout.command));
+    Bytes payload = hex(layout.payload);
+    change_buffer_size(layout.command, payload, 40);
+    CollectTracing session = CollectTracing::decode(layout.command, payload).value();
+    CHECK(session.buffer_size_mb == 40);
+    session.buffer_size_mb = 256;
+    CHECK(session.encode() == hex(layout.payload));
+    Bytes cut(3);
+    change_buffer_size(layout.command, cut, 40);
+    CHECK(cut == Bytes(3));
+  }
+}
+
 TEST_CASE("a session names its providers", "[ipc]") {
   for (const Layout& layout : streaming_layouts()) {
     INFO(describe(layout.command));
