@@ -179,7 +179,7 @@ class Profiles(Profiling):
 
     def test_threads_that_come_meanwhile_are_sampled_among_sixty_that_sleep(self):
         samples = self.profile(self.hotspot("newcomers", "--sleepers", 60), duration=5)
-        names = collections.Counter(samples.threads[thread] for _, thread, _ in samples.samples)
+        names = collections.Counter(samples.threads.get(thread, "") for _, thread, _ in samples.samples)
         newcomers = [name for name in names if name.startswith("newcomer-")]
         self.assertGreater(len(newcomers), 3, names)
         self.assertEqual(samples.lost, 0)
