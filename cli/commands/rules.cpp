@@ -95,8 +95,8 @@ std::string last_text(const router::RuleRow& row) {
 }
 
 std::string rules_as_table(const RuleListing& listing) {
-  const std::vector<Column> columns{{"RULE", 1, 8}, {"RUNTIME", 2, 10}, {"HOST", 7, 8},  {"VALUE", 4},
-                                    {"FIRED", 5},   {"STATE", 3, 12},   {"WHEN", 8, 12}, {"LAST", 6, 12}};
+  const std::vector<Column> columns{{"RULE", 8, 8}, {"RUNTIME", 7, 10}, {"HOST", 1, 8},  {"VALUE", 4},
+                                    {"FIRED", 5},   {"STATE", 9, 24},   {"WHEN", 2, 12}, {"LAST", 3, 12}};
   std::vector<TableRow> rows;
   for (const AgentRules& agent : listing.agents) {
     for (const router::RuleReport& rule : agent.rules) {

@@ -13,6 +13,7 @@ from harness.api import Api
 from harness.case import main
 from harness.connect_port import ConnectPort
 from harness.rules_case import TOTAL, RulesCase, rule
+from harness.terminal import Terminal
 from harness.watched import Watched
 
 class Counters(RulesCase):
@@ -84,6 +85,15 @@ class Counters(RulesCase):
         self.wait_for_state("other", "watches")
         why = self.wait_for_state("nothing", "no value", 40)["why"]
         self.assertIn("does not report this, or has not yet; as an EventCounter it is EventCounters\\Watched.Meter[no-such]", why)
+
+    def test_at_eighty_columns(self):
+        self.begin(rule("a-rule-with-a-name-that-is-longer-than-anybody-would-like", 'when.counter = "Watched.Meter[nothing]"\nwhen.above = 1'))
+        terminal = Terminal(self.lab.near, needs.farport(), "rules", self.agent.remote, *self.lab.tools_pair.flags(), columns=80)
+        self.addCleanup(terminal.close)
+        self.assertEqual(terminal.wait(), 0, terminal.shown())
+        heading, row = terminal.lines()
+        self.assertRegex(heading, r"^RULE +RUNTIME .*STATE")
+        self.assertRegex(row, r"^a-rule-.*watched.*waits: the appl")
 
     def test_a_value_between_bounds(self):
         self.begin(rule("some", f'when.counter = "{TOTAL}"\nwhen.above = 100\nwhen.below = 200'))
