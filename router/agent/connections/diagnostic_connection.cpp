@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <span>
+#include <utility>
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -167,11 +168,11 @@ struct Carried {
   }
 };
 
-/// How the session that a message asks for reads meters; nothing if it reads none.
-std::optional<MeterReading> meters_read_by(const FirstMessage& first) {
+/// The session that a message begins, if any.
+std::optional<ipc::CollectTracing> session_begun_by(const FirstMessage& first) {
   if (!ipc::is_collect_tracing(first.command())) return std::nullopt;
-  const auto session = ipc::CollectTracing::decode(first.command(), first.payload());
-  return session ? meter_reading(*session) : std::nullopt;
+  auto session = ipc::CollectTracing::decode(first.command(), first.payload());
+  return session ? std::optional(std::move(*session)) : std::nullopt;
 }
 
 /// The session that a message stops, if any.
@@ -183,16 +184,15 @@ std::optional<ipc::SessionId> session_stopped_by(const FirstMessage& first) {
 
 }  // namespace
 
-Task<void> DiagnosticConnections::fit_buffer(const Runtime& runtime, FirstMessage& first) {
-  if (!ipc::is_collect_tracing(first.command())) co_return;
-  const auto session = ipc::CollectTracing::decode(first.command(), first.payload());
-  if (!session || session->session_type != ipc::SessionType::streaming) co_return;
+Task<void> DiagnosticConnections::fit_buffer(const Runtime& runtime, const ipc::CollectTracing& session,
+                                             FirstMessage& first) {
+  if (session.session_type != ipc::SessionType::streaming) co_return;
   const auto room = co_await groups_.room_of(runtime.id);
-  if (!room || session->buffer_size_mb <= buffer_within(*room)) co_return;
+  if (!room || session.buffer_size_mb <= buffer_within(*room)) co_return;
   ipc::change_buffer_size(first.command(), std::span(first.bytes).subspan(ipc::kHeaderSize),
                           buffer_within(*room));
   log_->info("{} (pid {}) gets a buffer of {} MB instead of {} MB: its control group has {} of memory left",
-             runtime.name, runtime.pid, buffer_within(*room), session->buffer_size_mb, mebibytes(*room));
+             runtime.name, runtime.pid, buffer_within(*room), session.buffer_size_mb, mebibytes(*room));
 }
 
 /// Opens the runtime and sends it the message. Returns nullptr on failure; the tool has been refused then.
@@ -299,8 +299,11 @@ Task<void> DiagnosticConnections::carry(const Caller& caller, tl::expected<Runti
   if (!first) co_return;
   const AuditOnExit audited(audit_, entry, AuditOnExit::Clock::now());
   Carried carried{entry, metrics_};
-  co_await fit_buffer(*entry.runtime, *first);
-  const std::optional<MeterReading> reading = meters_read_by(*first);
+  std::optional<MeterReading> reading;
+  if (const auto begun = session_begun_by(*first)) {
+    co_await fit_buffer(*entry.runtime, *begun, *first);
+    reading = meter_reading(*begun);
+  }
   MeterClaims::Place meters;
   if (reading) meters = co_await meters_.claim(entry.runtime->id, *reading);
   const std::optional<ipc::SessionId> stopped = session_stopped_by(*first);

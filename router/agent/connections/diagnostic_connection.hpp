@@ -143,7 +143,8 @@ class DiagnosticConnections {
                                  std::optional<ipc::SessionId> session);
   /// Makes the buffer that a session asks for smaller if the runtime has no memory for it: what it writes
   /// while nobody reads, such as its heap, fills the buffer, and for lack of memory the kernel would kill it.
-  transport::Task<void> fit_buffer(const Runtime& runtime, FirstMessage& first);
+  transport::Task<void> fit_buffer(const Runtime& runtime, const ipc::CollectTracing& session,
+                                   FirstMessage& first);
   transport::Task<std::unique_ptr<transport::FdStream>> open(AuditEntry& entry, ToolEndpoint& tool,
                                                              std::vector<std::byte> message);
   transport::Task<DiagnosticPort::Connection> open_runtime(std::string runtime_id,

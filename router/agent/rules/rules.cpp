@@ -584,12 +584,18 @@ void add_last(RuleRow& row, const Firing& last) {
   row.artifacts = last.artifacts;
 }
 
-RuleRow suspended_row(const Runtime& runtime) {
+/// A row with nothing but which runtime it is about.
+RuleRow row_about(const Runtime& runtime) {
   RuleRow row;
   row.id = runtime.id;
   row.runtime = runtime.name;
   row.pid = runtime.pid;
   row.host = runtime.host;
+  return row;
+}
+
+RuleRow suspended_row(const Runtime& runtime) {
+  RuleRow row = row_about(runtime);
   row.state = "waits";
   row.why = "the application is suspended at its start, until it is resumed";
   return row;
@@ -622,9 +628,8 @@ RuleRow Rules::row(const RuleWatch& each, const Watched& watched) const {
   const auto clock = Firing::Clock::now();
   const Rule& rule = each.rule();
   const Runtime& runtime = watched.runtime;
-  RuleRow row{
-      runtime.id, runtime.name, runtime.pid, runtime.host, {}, {}, {}, each.value(now, settings_.gap()),
-      0,          {},           {},          {},           {}, {}};
+  RuleRow row = row_about(runtime);
+  row.value = each.value(now, settings_.gap());
   row.fired = firings_.count(rule, each.subject(), clock);
   // Others may be in the same container.
   const Firing* const last = firings_.last(rule.name, each.subject());

@@ -62,9 +62,9 @@ class MemoryGroups {
   MemoryGroups(const MemoryGroups&) = delete;
   MemoryGroups& operator=(const MemoryGroups&) = delete;
 
-  /// The group of the runtime's process: the one that somebody has, if the process is still in it. Errors:
-  /// ESRCH if the runtime has ended, ENOENT if there is none that can be read here, ETIMEDOUT if it takes too
-  /// long.
+  /// Finds the group of the runtime's process. A group that was found before is shared while the process is
+  /// in it. Errors: ESRCH if the runtime has ended, ENOENT if no group can be read here, ETIMEDOUT if it
+  /// takes too long.
   transport::Task<Result<MemoryGroupPtr>> find(std::string runtime_id);
   /// How many bytes the runtime's process and the others of its group can still get. Nothing if there is no
   /// limit, or none that can be read here.
