@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -113,29 +114,54 @@ bool CodeAddresses::any_in(std::uint64_t begin, std::uint64_t end) const {
   return next != addresses_.end() && *next < end;
 }
 
-void MethodTable::add(const nettrace::Event& event) {
-  if (tells_of_method(event.definition)) add_method(nettrace::Cursor(event.payload, event.payload_offset));
-  modules_.add(event);
-}
+namespace {
 
-void MethodTable::add_method(nettrace::Cursor in) {
+/// Where the code of an event's method is, and its module.
+Method read_place(nettrace::Cursor& in) {
   Method method;
   in.u64();  // The method's id.
   method.module = in.u64();
   method.begin = in.u64();
   method.end = method.begin + in.u32();
-  if (wanted_ != nullptr && !wanted_->any_in(method.begin, method.end)) return;
+  return method;
+}
+
+/// The rest of such an event. Empty if it is malformed.
+std::optional<Method> read_name(nettrace::Cursor& in, Method method) {
   in.u32();  // Its token.
   in.u32();  // Flags.
   method.name = in.utf16();
   const std::string name = in.utf16();
   const std::string signature = in.utf16();
-  if (in.failed() || method.end <= method.begin) return;
+  if (in.failed() || method.end <= method.begin) return std::nullopt;
   if (!method.name.empty()) method.name += '.';
   method.name += name;
   method.name += parameters_of(signature);
-  if (!has_room(method.name.size())) return;
-  methods_.insert_or_assign(method.begin, std::move(method));
+  return method;
+}
+
+}  // namespace
+
+std::optional<Method> read_method(const nettrace::Event& event) {
+  if (!tells_of_method(event.definition)) return std::nullopt;
+  nettrace::Cursor in(event.payload, event.payload_offset);
+  Method place = read_place(in);
+  return read_name(in, std::move(place));
+}
+
+void MethodTable::add(const nettrace::Event& event) {
+  if (tells_of_method(event.definition)) add_method(event);
+  modules_.add(event);
+}
+
+void MethodTable::add_method(const nettrace::Event& event) {
+  nettrace::Cursor in(event.payload, event.payload_offset);
+  Method place = read_place(in);
+  // Most methods of a rundown are not wanted, and their names are not read.
+  if (wanted_ != nullptr && !wanted_->any_in(place.begin, place.end)) return;
+  auto method = read_name(in, std::move(place));
+  if (!method || !has_room(method->name.size())) return;
+  methods_.insert_or_assign(method->begin, std::move(*method));
 }
 
 bool MethodTable::has_room(std::size_t bytes) {

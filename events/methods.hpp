@@ -68,6 +68,9 @@ inline constexpr nettrace::EventKind kMethodLoad{kRuntimeProvider, kMethodLoadVe
 /// rundown.
 [[nodiscard]] bool tells_of_method(const nettrace::Definition& definition);
 
+/// The method in such an event; empty if it is malformed, or another event.
+[[nodiscard]] std::optional<Method> read_method(const nettrace::Event& event);
+
 /// A runtime's methods, from events while it compiles them and from a rundown.
 class MethodTable {
  public:
@@ -91,7 +94,7 @@ class MethodTable {
   [[nodiscard]] std::size_t size() const { return methods_.size(); }
 
  private:
-  void add_method(nettrace::Cursor in);
+  void add_method(const nettrace::Event& event);
   [[nodiscard]] bool has_room(std::size_t bytes);
 
   std::map<std::uint64_t, Method> methods_;  ///< By start address.

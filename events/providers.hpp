@@ -41,8 +41,10 @@ inline constexpr std::uint32_t kSampledManaged = 2;
 inline constexpr std::uint64_t kLoaderKeyword = 0x8;
 /// In a rundown: the names of all methods, whether they were compiled by the runtime or ahead of time.
 inline constexpr std::uint64_t kRundownMethodKeywords = kLoaderKeyword | 0x10 | 0x20;
+/// With kVerboseLevel: the names of methods that the runtime compiles.
+inline constexpr std::uint64_t kCompiledMethodKeyword = 0x10;
 /// With kVerboseLevel: the names of methods that the runtime compiles, and of those compiled ahead of time
 /// when it first uses them (see PrecompiledMethods).
-inline constexpr std::uint64_t kMethodLoadKeywords = kLoaderKeyword | 0x10 | 0x2000000000;
+inline constexpr std::uint64_t kMethodLoadKeywords = kLoaderKeyword | kCompiledMethodKeyword | 0x2000000000;
 
 }  // namespace farport::events

@@ -38,17 +38,23 @@ using transport::Task;
 constexpr std::size_t kMaxWaiting = 1000;
 constexpr std::size_t kMaxWaitingBytes = std::size_t{4} << 20;
 
-/// The pause between two requests for methods' names, and the most addresses to remember as nameless.
-constexpr Milliseconds kBetweenQuestions{5000};
+/// The shortest pause between two requests for methods' names. It is at least ten times as long as the runtime
+/// took for the last one, which slows the application down.
+constexpr Milliseconds kBetweenQuestions{1000};
+constexpr int kPausesInQuestion = 10;
+/// The most addresses to remember as nameless.
 constexpr std::size_t kMaxWithout = 100'000;
 
-/// Names of a remote runtime's methods, requested when one is missing.
+/// Names of a remote runtime's methods. The session tells those that are compiled while it runs. Others are
+/// requested when one is missing.
 class MethodNames {
  public:
   /// For the runtime with this id. `sessions` and `readers` must outlive this.
   MethodNames(router::SessionManager& sessions, const router::ReaderProcess& readers, std::string runtime_id)
       : sessions_(sessions), readers_(readers), runtime_id_(std::move(runtime_id)), hurry_(sessions.loop()) {}
 
+  /// Adds a method that the session has told.
+  void add(router::NamedMethods::Method method) { methods_.add(std::move(method)); }
   /// Whether any address has no name and was not asked for yet.
   [[nodiscard]] bool lacks(const std::vector<std::uint64_t>& addresses) const;
   /// Asks the runtime, but with a pause after the previous request, since each takes it a moment. Fails if
@@ -67,7 +73,7 @@ class MethodNames {
   transport::Event hurry_;
   router::NamedMethods methods_;
   std::unordered_set<std::uint64_t> without_;  ///< Addresses for which the runtime has no name.
-  std::optional<steady_clock::time_point> asked_;
+  steady_clock::time_point next_question_;
 };
 
 bool MethodNames::lacks(const std::vector<std::uint64_t>& addresses) const {
@@ -77,13 +83,14 @@ bool MethodNames::lacks(const std::vector<std::uint64_t>& addresses) const {
 }
 
 Task<Result<void>> MethodNames::ask(std::vector<std::uint64_t> addresses) {
-  if (asked_) {
-    const auto rest = std::chrono::ceil<Milliseconds>(*asked_ + kBetweenQuestions - steady_clock::now());
-    if (rest > Milliseconds::zero()) co_await with_deadline(sessions_.loop(), hurry_.wait(), rest);
-  }
+  const auto rest = std::chrono::ceil<Milliseconds>(next_question_ - steady_clock::now());
+  if (rest > Milliseconds::zero()) co_await with_deadline(sessions_.loop(), hurry_.wait(), rest);
+  const auto asked = steady_clock::now();
   const Result<void> told =
       co_await router::read_methods(sessions_, runtime_id_, readers_, addresses, methods_);
-  asked_ = steady_clock::now();
+  const auto answered = steady_clock::now();
+  next_question_ =
+      answered + std::max<steady_clock::duration>(kBetweenQuestions, kPausesInQuestion * (answered - asked));
   for (const std::uint64_t address : addresses) {
     if (methods_.find(address) == nullptr && without_.size() < kMaxWithout) without_.insert(address);
   }
@@ -124,13 +131,15 @@ std::string text_of(const events::ThrownException& thrown, const std::vector<std
   return text;
 }
 
-/// Sends each thrown exception to the command.
+/// Sends each thrown exception to the command, and each method that the runtime compiles, which it does before
+/// the method can be on a stack.
 class ExceptionTeller final : public events::EventFormatter {
  public:
   explicit ExceptionTeller(router::ReaderOutput& to) : to_(to) {}
 
   void on_trace(const nettrace::TraceHeader& trace) override { trace_ = trace; }
   void on_event(const nettrace::Event& event) override {
+    if (auto method = events::read_method(event)) return tell(std::move(*method));
     if (!events::is_exception(event)) return;
     if (at_once_ == kMaxWaiting) return left_out_.add(1);
     const auto thrown = events::read_exception(trace_, event);
@@ -152,6 +161,14 @@ class ExceptionTeller final : public events::EventFormatter {
   }
 
  private:
+  void tell(events::Method method) {
+    profile::Frame frame;
+    frame.kind = profile::FrameKind::managed;
+    frame.name = std::move(method.name);
+    to_.write(router::ReaderFrame::method,
+              router::encode_method({method.begin, method.end, std::move(frame)}));
+  }
+
   router::ReaderOutput& to_;
   nettrace::TraceHeader trace_;
   std::size_t at_once_ = 0;
@@ -171,7 +188,9 @@ class ExceptionSink final : public EventLines {
 
   Result<ipc::CollectTracing> prepare(const router::Runtime& runtime) override {
     runtime_id_ = runtime.id;
-    return EventLines::prepare(runtime);
+    auto wanted = EventLines::prepare(runtime);
+    if (wanted) router::add_compiled_methods(*wanted, runtime.version);
+    return wanted;
   }
   void begin(router::SessionManager& sessions) override { names_.emplace(sessions, readers_, runtime_id_); }
   void leave() override {
@@ -187,14 +206,25 @@ class ExceptionSink final : public EventLines {
   }
 
  private:
+  /// An exception that is not printed yet.
+  struct Waiting {
+    events::ThrownException thrown;
+    std::size_t bytes = 0;
+    bool asked = false;  ///< The runtime was asked for names on its stack.
+  };
+
   void take_part(const router::Reading::Frame& part) override {
+    if (part.kind == router::ReaderFrame::method) {
+      if (auto method = router::decode_method(part.text)) names_->add(std::move(*method));
+      return;
+    }
     auto thrown = router::decode_exception(part.text);
     const bool room = pending_.size() < kMaxWaiting && waiting_bytes_ + part.text.size() <= kMaxWaitingBytes;
     if (!thrown || !room) {
       left_out_.add(1);
     } else {
       waiting_bytes_ += part.text.size();
-      pending_.push_back(std::move(*thrown));
+      pending_.push_back({std::move(*thrown), part.text.size()});
     }
     // Names can only be requested during the session.
     if (printing_.size() == 0 && !left_) printing_.spawn(print_pending());
@@ -202,8 +232,9 @@ class ExceptionSink final : public EventLines {
 
   Task<void> print_pending() {
     while (!pending_.empty() && printed_) {
-      auto addresses = addresses_pending();
-      if (names_->lacks(addresses)) {
+      auto addresses = addresses_without_names();
+      if (!addresses.empty()) {
+        for (Waiting& each : pending_) each.asked = true;
         const Result<void> told = co_await names_->ask(std::move(addresses));
         if (!told) say_nameless(told.error());
       }
@@ -213,24 +244,31 @@ class ExceptionSink final : public EventLines {
     if (!printed_) give_up(printed_.error());
   }
 
-  /// The addresses on all stacks that were not printed yet.
-  [[nodiscard]] std::vector<std::uint64_t> addresses_pending() const {
+  /// The addresses on all stacks that the runtime must be asked for.
+  [[nodiscard]] std::vector<std::uint64_t> addresses_without_names() const {
     std::vector<std::uint64_t> all;
-    for (const auto& thrown : pending_) all.insert(all.end(), thrown.stack.begin(), thrown.stack.end());
+    for (const Waiting& each : pending_) {
+      const auto& stack = each.thrown.stack;
+      if (names_->lacks(stack)) all.insert(all.end(), stack.begin(), stack.end());
+    }
     return all;
   }
 
+  /// The lines up to the first exception that came while the runtime was asked, and whose stack lacks names.
   std::string drain_lines() {
     std::stable_sort(pending_.begin(), pending_.end(),
-                     [](const auto& a, const auto& b) { return a.time < b.time; });
+                     [](const auto& a, const auto& b) { return a.thrown.time < b.thrown.time; });
+    const auto end = std::find_if(pending_.begin(), pending_.end(), [this](const Waiting& each) {
+      return !each.asked && names_->lacks(each.thrown.stack);
+    });
     std::string lines;
-    for (const events::ThrownException& thrown : pending_) {
-      std::vector<std::string> frames = names_->of(thrown.stack);
+    for (auto each = pending_.begin(); each != end; ++each) {
+      waiting_bytes_ -= each->bytes;
+      std::vector<std::string> frames = names_->of(each->thrown.stack);
       events::drop_dispatch(frames);
-      lines += json_ ? events::to_json(thrown, frames) + "\n" : text_of(thrown, frames);
+      lines += json_ ? events::to_json(each->thrown, frames) + "\n" : text_of(each->thrown, frames);
     }
-    pending_.clear();
-    waiting_bytes_ = 0;
+    pending_.erase(pending_.begin(), end);
     return lines;
   }
 
@@ -242,7 +280,7 @@ class ExceptionSink final : public EventLines {
   bool json_;
   std::string runtime_id_;
   std::optional<MethodNames> names_;
-  std::vector<events::ThrownException> pending_;
+  std::vector<Waiting> pending_;
   std::size_t waiting_bytes_ = 0;
   LeftOut left_out_;
   Result<void> printed_;

@@ -67,6 +67,15 @@ ipc::CollectTracing wanted_of(const char* provider, std::uint64_t keywords, std:
   return wanted;
 }
 
+/// Has a runtime that can do so leave out events of where exceptions have gone. Returns whether it can.
+bool leave_out_passed_exceptions(ipc::CollectTracing& wanted, std::string_view version) {
+  if (major_of(version) < kFirstWithEventFilter) return false;
+  wanted.version = ipc::kCollectTracing5;
+  wanted.providers.front().event_filter.event_ids.assign(events::kExceptionPassed.begin(),
+                                                         events::kExceptionPassed.end());
+  return true;
+}
+
 /// A level with the runtime's spelling.
 Result<std::string> level_named(std::string_view text) {
   for (const std::string_view level : events::kLogLevels) {
@@ -109,6 +118,14 @@ ipc::CollectTracing wanted_exceptions() {
   return wanted_of(events::kRuntimeProvider, events::kExceptionKeyword, events::kErrorLevel);
 }
 
+void add_compiled_methods(ipc::CollectTracing& exceptions, std::string_view version) {
+  // In the same entry, since a runtime takes a provider's first entry and ignores the others.
+  ipc::Provider& provider = exceptions.providers.front();
+  provider.keywords |= events::kCompiledMethodKeyword;
+  provider.level = events::kVerboseLevel;
+  leave_out_passed_exceptions(exceptions, version);
+}
+
 ipc::CollectTracing wanted_samples() {
   auto wanted = wanted_of(events::kSampleProvider, kSampleKeywords, events::kInformationalLevel);
   wanted.rundown = true;
@@ -137,12 +154,8 @@ ipc::CollectTracing wanted_recent(std::string_view version) {
       events::kGcKeyword | events::kExceptionKeyword | events::kContentionKeyword | events::kThreadingKeyword,
       events::kInformationalLevel);
   wanted.buffer_size_mb = kRecentBufferMb;
-  if (major_of(version) >= kFirstWithEventFilter) {
-    wanted.version = ipc::kCollectTracing5;
-    auto& left_out = wanted.providers.front().event_filter.event_ids;
-    left_out.assign(events::kExceptionPassed.begin(), events::kExceptionPassed.end());
-    left_out.push_back(events::kWorkerThreadWait);
-  }
+  if (leave_out_passed_exceptions(wanted, version))
+    wanted.providers.front().event_filter.event_ids.push_back(events::kWorkerThreadWait);
   wanted.providers.push_back(event_counters(events::kCountersProvider, kRecentCounters));
   ipc::Provider logs;
   logs.name = events::kLoggingProvider;

@@ -32,6 +32,10 @@ void leave_out_stacks(ipc::CollectTracing& wanted, std::string_view version);
 /// Exceptions when they are thrown, with their stacks.
 [[nodiscard]] ipc::CollectTracing wanted_exceptions();
 
+/// Has a recording of exceptions also have the names of methods that the runtime compiles from now on.
+/// `version` is the runtime's.
+void add_compiled_methods(ipc::CollectTracing& exceptions, std::string_view version);
+
 /// The stack of each thread, some hundred times a second, and at the end the names of all methods.
 [[nodiscard]] ipc::CollectTracing wanted_samples();
 

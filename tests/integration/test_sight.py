@@ -41,14 +41,14 @@ class Sight(Looking, Case):
     def counting(self, *arguments):
         """`farport counters` that has begun to print."""
         process = self.look("counters", "--format", "json", *arguments)
-        wait.until(process.stdout, process.output, 20)
+        wait.until(process.stdout, process.output)
         return process
 
     def wait_for_value(self, process, name, value):
         def shown():
             lines = process.stdout().rpartition("\n")[0].splitlines()
             return [line for line in map(json.loads, lines) if line["name"] == name and line.get("value") == value]
-        wait.until(shown, process.output, 20)
+        wait.until(shown, process.output)
 
     def test_counters_are_the_applications_own(self):
         before = self.count(1)
@@ -137,13 +137,13 @@ class Sight(Looking, Case):
         terminal.type("bbb")
         terminal.wait_for_text("lines 1 to 21 of")
         terminal.type("q")
-        self.assertEqual(terminal.wait(60), 0, terminal.shown())
+        self.assertEqual(terminal.wait(), 0, terminal.shown())
 
     def test_two_share_the_meters_and_another_interval_is_told(self):
         first = self.counting("--counters", "Watched.Meter")
         second = self.counting("--counters", "Watched.Meter[watched.total]")
         other = self.look("counters", "--counters", "Watched.Meter", "--refresh-interval", "3s", "--duration", "4s")
-        self.assertEqual(other.wait(60), 0, other.output())
+        self.assertEqual(other.wait(), 0, other.output())
         self.assertIn("every 1 s", other.stderr())
         self.end(second)
         total = self.count(5)
@@ -174,7 +174,7 @@ class Sight(Looking, Case):
         def begun():
             self.log("begun")
             return process.stdout()
-        wait.until(begun, process.output, 20)
+        wait.until(begun, process.output)
         return process
 
     def test_logs_are_what_the_application_wrote(self):
@@ -185,7 +185,7 @@ class Sight(Looking, Case):
         self.log("but this", level="Error", category="Other")
         self.log("nobody's", category="Else")
         self.log("\x1b[31mred\n", level="Critical")
-        wait.until(lambda: "red" in process.stdout(), process.output, 20)
+        wait.until(lambda: "red" in process.stdout(), process.output)
         lines = [line for line in own_lines(objects(self.end(process))) if "begun" not in line["message"]]
         told = [(line["category"], line["level"], line["arguments"]["Text"]) for line in lines]
         left_out = ("too fine", "not this", "nobody's")
@@ -201,7 +201,7 @@ class Sight(Looking, Case):
         def begun():
             self.log("\x1b[31mred\nline")
             return process.stdout()
-        wait.until(begun, process.output, 20)
+        wait.until(begun, process.output)
         self.end(process)
         self.assertNotIn("\x1b", process.stdout())
         self.assertRegex(process.stdout(), r"^\d\d:\d\d:\d\d\.\d{3} Warning +Orders\.Pricing\[7\] \\x1b\[31mred\n    line it is\n")
@@ -224,7 +224,7 @@ class Sight(Looking, Case):
         stop.set()
         writer.join()
         last = f"number {next(numbers) - 1} it is"
-        wait.until(lambda: last in process.stdout(), process.output, 20)
+        wait.until(lambda: last in process.stdout(), process.output)
         told = [line["message"] for line in own_lines(objects(self.end(process))) if "number" in line["message"]]
         self.assertEqual(told, [f"number {number} it is" for number in range(len(told))])
         self.assertGreater(len(told), 100)
@@ -237,12 +237,12 @@ class Sight(Looking, Case):
         def begun():
             self.application.get("/throw", message="begun")
             return process.stdout()
-        wait.until(begun, process.output, 30)
+        wait.until(begun, process.output)
         for number in range(5):
             self.application.get("/throw", message=f"number {number}")
         self.cut()
         self.application.get("/throw", message="last\x1b[31m")
-        wait.until(lambda: "last" in process.stdout(), process.output, 30)
+        wait.until(lambda: "last" in process.stdout(), process.output)
         lines = [line for line in objects(self.end(process)) if line["message"] != "begun"]
         caught = [entry for entry in self.application.entries("exception") if entry["message"] != "begun"]
         self.assertEqual([{key: line[key] for key in ("type", "message", "hresult")} for line in lines], caught[-len(lines):])
@@ -251,13 +251,30 @@ class Sight(Looking, Case):
             stack = [frame.split("(")[0] for frame in line["stack"]]
             self.assertEqual(stack.index("Watched.Thrower.Throw") + 1, stack.index("Watched.Thrower.Catch"), stack)
 
+    def test_methods_that_are_compiled_meanwhile_have_names(self):
+        process = self.look("exceptions", "--format", "json")
+
+        def begun():
+            self.application.get("/throw", message="begun")
+            return process.stdout()
+        wait.until(begun, process.output)
+        for number in range(4):
+            self.application.get("/throw-new", number=number)
+        wait.until(lambda: "new Int64" in process.stdout(), process.output)
+        lines = [line for line in objects(self.end(process)) if line["message"].startswith("new ")]
+        self.assertEqual([line["message"] for line in lines], ["new Byte", "new Int16", "new Int32", "new Int64"])
+        for line in lines:
+            self.assertIn(".Throw(", line["stack"][0])
+            self.assertIn("CatchNew", line["stack"][1])
+            self.assertFalse([frame for frame in line["stack"] if frame.startswith("0x")], line)
+
     def test_exceptions_for_people(self):
         process = self.look("exceptions")
 
         def begun():
             self.application.get("/throw", message="\x1b[31mred")
             return process.stdout()
-        wait.until(begun, process.output, 30)
+        wait.until(begun, process.output)
         self.end(process)
         self.assertIn(r"Watched.OrderException: \x1b[31mred", process.stdout())
         self.assertIn("\n    at Watched.Thrower.Throw(System.String)\n", process.stdout())
@@ -309,7 +326,7 @@ class SharesNothing(Fresh, Case):
         file = os.path.join(self.lab.new_directory(self.lab.near, "meters"), "meters.nettrace")
         first = self.look("trace", "-o", file, "--rundown", "false", "--providers",
                           "System.Diagnostics.Metrics:0x2:4:SessionId=mine;Metrics=Watched.Meter;RefreshInterval=1;MaxTimeSeries=9;MaxHistograms=9")
-        wait.until(lambda: os.path.exists(file) and os.stat(file).st_size > 0, first.output, 30)
+        wait.until(lambda: os.path.exists(file) and os.stat(file).st_size > 0, first.output)
         second = self.look_whole("counters", "--counters", "Watched.Meter", "--format", "csv", "--duration", "4s", code=1)
         self.assertIn("another tool is reading the application's meters", second.stderr())
         self.end(first)
@@ -335,7 +352,7 @@ class Top(Looking, Case):
         process = self.look("top", self.second.remote, "--rounds", "4", "--format", "json")
         while process.running():
             self.watched.get("/throw", message="thrown")
-        self.assertEqual(process.wait(30), 0, process.output())
+        self.assertEqual(process.wait(), 0, process.output())
         last = {line["name"]: line for line in objects(process)}
         self.assertEqual(set(last), {"watched", "orders"})
         for name, pid in (("watched", self.watched.pid_inside), ("orders", self.orders.pid_inside)):
@@ -365,13 +382,13 @@ class Top(Looking, Case):
 
         def shown_from(begin):
             return {line["name"] for line in objects_of(process.stdout()[begin:]) if line.get("cpu_percent", 0) > 0}
-        wait.until(lambda: shown_from(0) == {"watched", "orders"}, process.output, 30)
+        wait.until(lambda: shown_from(0) == {"watched", "orders"}, process.output)
         for agent in (self.agent, self.second):
             network.reset(agent.port)
         with network.dark():
             time.sleep(2)
         broken = process.stdout().rfind("\n") + 1
-        wait.until(lambda: shown_from(broken) == {"watched", "orders"}, process.output, 30)
+        wait.until(lambda: shown_from(broken) == {"watched", "orders"}, process.output)
         self.end(process)
 
     def test_it_is_sorted(self):
@@ -390,7 +407,7 @@ class Top(Looking, Case):
         terminal.wait_for(lambda lines: "watched" in lines[1], "the other way round")
         self.assertTrue(all(len(line) <= 60 for line in terminal.lines()), terminal.shown())
         terminal.type("q")
-        self.assertEqual(terminal.wait(30), 0, terminal.shown())
+        self.assertEqual(terminal.wait(), 0, terminal.shown())
 
     def test_an_agent_that_is_not_there_is_said(self):
         done = self.look_whole("top", target=f"{self.lab.far.address}:9", code=1)
@@ -415,16 +432,16 @@ class LeftRunning(Looking, Case):
         self.runtime.wait_until_free(15)
         for arguments in (("logs",), ("exceptions",), ("profile", "--wall")):
             process = self.look(*arguments)
-            wait.until(self.runtime.has_session, process.output, 15)
+            wait.until(self.runtime.has_session, process.output)
             process.kill()
             self.runtime.wait_until_free(15)
 
     def test_broken(self):
         for arguments in (("counters", "--counters", f"{PROVIDER},System.Runtime", "--duration", "3s"), ("top", "--rounds", "4"), ("stacks",)):
             process = self.look(*arguments, *QUICK_PINGS)
-            wait.until(self.runtime.has_session, process.output, 15)
+            wait.until(self.runtime.has_session, process.output)
             self.assertGreater(self.network.reset(self.agent.port), 0, arguments)
-            self.assertEqual(process.wait(60), 0, process.output())
+            self.assertEqual(process.wait(), 0, process.output())
             self.assertTrue(process.stdout(), arguments)
             self.runtime.wait_until_free(15)
 

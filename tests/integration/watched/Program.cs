@@ -7,6 +7,7 @@
 //   GET /wait/SECONDS answers after that time
 //   GET /log?message=TEXT&level=LEVEL&category=NAME
 //   GET /throw?message=TEXT   throws and catches
+//   GET /throw-new?number=N   the same by a method that has not run before, for N from 0 to 3
 //   GET /count?by=N           adds to the meter's and the EventSource's counters
 //   GET /query?text=TEXT      says that it has sent this to a database, as EF Core does
 //   GET /tick                 what they stand at
@@ -43,6 +44,7 @@ app.MapGet("/log", (string message, string level, string category, ILoggerFactor
     loggers.CreateLogger(category).Log(logLevel, 7, "{Text} it is", message);
 });
 app.MapGet("/throw", (string message) => journal.Write("exception", Thrower.Catch(message)));
+app.MapGet("/throw-new", (int number) => Thrower.CatchNew(number));
 app.MapGet("/compile", (int count) => Compiled.Make(count));
 app.MapGet("/compiled", () => Compiled.Throw());
 app.MapGet("/count", (int by) => Counts.Add(by));
