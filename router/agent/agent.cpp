@@ -1,7 +1,11 @@
 #include "router/agent/agent.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <span>
 #include <tuple>
+
+#include <fmt/format.h>
 
 #include "base/resources.hpp"
 #include "transport/offload.hpp"
@@ -34,10 +38,21 @@ namespace {
 /// How long stopping a session may take. MeterClaims may first hold the stop back.
 constexpr transport::Milliseconds kStopLimit = MeterClaims::kMaxHold + transport::Milliseconds(3000);
 constexpr transport::Milliseconds kLookForOld{60 * 60 * 1000};
+/// Who was there so lately, a follower or a store, is waited for by an agent that stops.
+constexpr std::chrono::seconds kRecently{60};
+constexpr std::size_t kMostNamed = 10;
 /// How long peers may take to be told that their sessions are over.
 constexpr transport::Milliseconds kEndLimit{4000};
 /// How long the handshakes of all peers, and those who are refused, may keep the loop busy in one turn.
 constexpr std::chrono::milliseconds kStrangersShare{1};
+
+/// "a, b, c and 4 more"
+std::string first_of_many(const std::vector<std::string>& ids) {
+  const std::span<const std::string> named = std::span(ids).first(std::min(ids.size(), kMostNamed));
+  std::string text = fmt::format("{}", fmt::join(named, ", "));
+  if (ids.size() > named.size()) text += fmt::format(" and {} more", ids.size() - named.size());
+  return text;
+}
 
 std::optional<CounterLimits> how_app_metrics_reads(const AgentSettings& settings) {
   if (!settings.app_metrics) return std::nullopt;
@@ -265,6 +280,7 @@ Task<void> Agent::run() {
   if (recorder_) co_await recorder_->end();
   // What was kept last, and what has ended together with the agent.
   if (stops_ < 2) co_await with_deadline(loop_, sent_or_stopped(), settings_.drain_limit);
+  co_await say_what_remains();
   tasks_.clear();
 }
 
@@ -303,11 +319,33 @@ void Agent::stop() {
   stopped_.set();
 }
 
-Task<void> Agent::drain() {
-  // Close the listeners first, so that the next agent can have the port.
+void Agent::stop_listening() {
   accepting_.clear();
   endpoints_.clear();
   local_socket_.reset();
+}
+
+/// Lets those who followed the artifacts until a moment ago come back for the rest.
+Task<void> Agent::listen_for_absent() {
+  for (const Followers::Absent& each : api_.artifacts.followers().absent())
+    log_->info("waiting for {}, who followed the artifacts and was cut off at {}", each.name,
+               utc_text(each.since));
+  co_await api_.artifacts.followers().all_back();
+  stop_listening();
+}
+
+Task<void> Agent::drain() {
+  Followers& followers = api_.artifacts.followers();
+  followers.forget_before(Followers::Clock::now() - kRecently);
+  // Close the listeners first, so that the next agent can have the port. One that shares the port has the
+  // artifacts, too.
+  transport::TaskSet listening(loop_);
+  if (followers.absent().empty() || settings_.reuse_port) {
+    followers.forget_before(Followers::Clock::time_point::max());
+    stop_listening();
+  } else {
+    listening.spawn(listen_for_absent());
+  }
   if (settings_.reuse_port) admin_.leave_ports();
   resumption_.end_waiting(
       Error{"continue", "the connection", "the agent is being stopped", {}, Cause(ECANCELED)});
@@ -318,6 +356,8 @@ Task<void> Agent::drain() {
                std::chrono::duration<double>(settings_.drain_limit).count());
   }
   bool ended = co_await ended_within(settings_.drain_limit);
+  listening.clear();
+  stop_listening();
   if (ended) co_return;
   if (tracing_.running()) {
     log_->info("stopping the sessions that still run");
@@ -341,9 +381,13 @@ Task<bool> Agent::ended_or_stopped() {
 }
 
 Task<void> Agent::idle() {
-  co_await resumption_.idle();
-  co_await serving_.idle();
-  co_await api_.artifacts.idle();
+  do {
+    co_await resumption_.idle();
+    co_await serving_.idle();
+    co_await api_.artifacts.idle();
+    if (stops_ > 0) co_await api_.artifacts.followers().all_back();
+    // Who has come back is served now, and may be cut off again.
+  } while (serving_.size() > 0 || (stops_ > 0 && !api_.artifacts.followers().absent().empty()));
 }
 
 Task<bool> Agent::sent_or_stopped() {
@@ -351,9 +395,27 @@ Task<bool> Agent::sent_or_stopped() {
   co_return sent;
 }
 
-/// Waits until all that is kept was tried to be sent.
+/// Waits until all that is kept has gone to the stores, as far as they can be reached.
 Task<void> Agent::send_last() {
-  for (const auto& sender : senders_) co_await sender->tried_all();
+  for (const auto& sender : senders_) co_await sender->sent_all(kRecently);
+}
+
+Task<void> Agent::say_what_remains() {
+  for (const auto& sender : senders_) {
+    const std::vector<std::string> ids = co_await sender->waiting();
+    if (!ids.empty()) log_->warn("not sent to {}: {}", sender->name(), first_of_many(ids));
+  }
+  const std::vector<Followers::Absent> absent = api_.artifacts.followers().absent();
+  if (absent.empty()) co_return;
+  std::function<std::vector<Artifact>()> read = [directory = artifacts_] { return directory->all(); };
+  const std::vector<Artifact> all = co_await transport::offloaded(loop_, std::move(read));
+  for (const Followers::Absent& each : absent) {
+    std::vector<std::string> ids;
+    for (const Artifact& kept : all)
+      if (kept.time >= utc_text(each.since)) ids.push_back(kept.id);
+    log_->warn("{} followed the artifacts, was cut off at {} and did not come back; since then there came: {}",
+               each.name, utc_text(each.since), ids.empty() ? "none" : first_of_many(ids));
+  }
 }
 
 Task<void> Agent::accept(transport::Listener& listener, Handler handler) {
@@ -375,6 +437,8 @@ Task<void> Agent::end_when_unused() {
     const transport::Deadline limit(loop_, linger, [this] { session_began_.set(); });
     while (begun == sessions_begun_ && !limit.expired()) co_await session_began_.wait();
     if (begun != sessions_begun_) continue;
+    // It may be stopping already, and a second stop() would not let it end in good order.
+    if (stops_ > 0) co_return;
     log_->info("no session uses this agent any more: stopping");
     stop();
     co_return;

@@ -172,6 +172,10 @@ class Agent {
   transport::Task<void> give_back_memory();
   transport::Task<void> watch_helper(const HelperProcess& helper, const char* what);
   transport::Task<void> drain();
+  void stop_listening();
+  transport::Task<void> listen_for_absent();
+  /// Logs what did not reach those who wait for it.
+  transport::Task<void> say_what_remains();
   /// Waits until nothing runs any more. Returns false if `limit` passes or stop() is called again before.
   transport::Task<bool> ended_within(transport::Milliseconds limit);
   transport::Task<bool> ended_or_stopped();
@@ -198,6 +202,7 @@ class Agent {
   transport::Task<void> end_when_unused();
   transport::Task<void> serve_raw(transport::Stream& stream, Caller caller,
                                   std::unique_ptr<Limits::Session> share, std::string wanted);
+  [[nodiscard]] bool takes_no_session_of(const Caller& caller);
   [[nodiscard]] transport::Party stranger(const Caller& caller);
   [[nodiscard]] transport::Party turned_away();
   [[nodiscard]] transport::Http2Limits http2_limits() const;

@@ -68,12 +68,15 @@ namespace {
 /// waits.
 constexpr std::uint32_t kOtherStreams = 64;
 
-/// Answers a request, and marks the session as used meanwhile.
-Task<void> drain_unwatched(const Api& api, transport::Http2Session& session) {
-  co_await api.unwatched();
+/// Lets the session end after `what`, which is that nobody in it follows the artifacts, and notes that in
+/// `drained`.
+Task<void> drain_after(Task<void> what, transport::Http2Session& session, bool& drained) {
+  co_await std::move(what);
+  drained = true;
   session.drain();
 }
 
+/// Answers a request, and marks the session as used meanwhile.
 Task<void> answer(Api& api, IdleWatch& idle, std::unique_ptr<transport::Http2Stream> request) {
   const IdleWatch::Use use(idle);
   co_await api.handle(std::move(request));
@@ -92,6 +95,7 @@ Task<bool> says_something(transport::FdStream& socket) {
 }
 
 constexpr const char* kTooSlow = "it did not finish the handshake in time";
+constexpr const char* kStopping = "the agent is being stopped";
 constexpr const char* kTooManyHandshakes = "the agent has reached its limit of concurrent handshakes";
 
 }  // namespace
@@ -129,10 +133,17 @@ Task<void> Agent::serve_secured(Accepted connection, bool dialled) {
   } else if (caller.access->none()) {
     ++metrics_.sessions;
     co_await refuse_caller(std::move(tls), caller, refusals_.no_role(caller));
+  } else if (takes_no_session_of(caller)) {
+    co_await turn_away(std::move(tls), stranger(caller), kStopping);
   } else {
     handshake.reset();
     co_await serve_caller(std::move(tls), std::move(caller), std::move(*share));
   }
+}
+
+/// An agent that stops listens only for those who followed the artifacts and were cut off.
+bool Agent::takes_no_session_of(const Caller& caller) {
+  return stops_ > 0 && !api_.artifacts.followers().lack(caller);
 }
 
 /// The connection after a successful handshake. Returns nullptr after a failed one, which has been logged and
@@ -256,14 +267,19 @@ Task<void> Agent::serve_session(std::unique_ptr<transport::Stream> connection, S
   std::optional<VerifiedPeer> peer;
   if (ssl != nullptr) peer.emplace(credentials_->peers(), ssl, std::move(end));
   // Who follows the artifacts gets what is there, which takes further requests.
-  std::function<void()> drain = [&] { requests.spawn(drain_unwatched(*api, session)); };
+  bool drained = false;
+  std::function<void()> drain = [&] { requests.spawn(drain_after(api->unwatched(), session, drained)); };
   std::function<void()> stop = [&session] {
     session.abort(Error{"continue", "the session", "the agent is being stopped", {}, Cause(ECANCELED)});
   };
   const LiveConnection live(live_, std::move(drain), std::move(stop));
+  transport::TaskSet draining(loop_);
+  // One who was cut off, and comes back while the agent stops.
+  if (stops_ > 0) draining.spawn(drain_after(api->followed(), session, drained));
   const Result<void> ended = co_await session.run();
   // A session that a break has left behind may end after its successor: only the one last asked counts.
   if (number == last_asked_) left_in_order_ = session.peer_left();
+  const bool is_cut_off = api->has_followed() && !drained && !session.peer_left() && !(peer && peer->ended());
   if (peer && peer->ended()) {
     refusals_.distrusted(caller, *peer->ended());
   } else {
@@ -271,6 +287,7 @@ Task<void> Agent::serve_session(std::unique_ptr<transport::Stream> connection, S
   }
   // The requests' tasks use the session's streams, which have all failed by now: they end by themselves.
   co_await requests.idle();
+  if (is_cut_off) api_.artifacts.followers().cut_off(caller);
 }
 
 Task<void> Agent::serve_local(Accepted connection) {
@@ -299,6 +316,8 @@ Task<void> Agent::serve_local(Accepted connection) {
   if (!share) {
     co_await refuse_session(std::move(connection), stranger(caller),
                             refusals_.limit_reached(caller, share.error()));
+  } else if (takes_no_session_of(caller)) {
+    co_await turn_away(std::move(connection), stranger(caller), kStopping);
   } else {
     co_await discovery_.first_look();
     handshake.reset();

@@ -207,6 +207,8 @@ Handled ArtifactRequests::watch(Response& response, CallerSession& session) {
     std::size_t& count_;
     transport::Condition& ended_;
   } const watching(session.artifact_watches, unwatched_);
+  session.has_followed = true;
+  const Followers::Following following(followers_, session.caller);
   watch_directory();
   begin_events(response);
   bool is_gone = false;
@@ -236,6 +238,10 @@ void ArtifactRequests::tell_of_stop() {
 
 Task<void> ArtifactRequests::unwatched(const CallerSession& session) {
   while (session.artifact_watches > 0) co_await unwatched_.wait();
+}
+
+Task<void> ArtifactRequests::followed(const CallerSession& session) {
+  while (!session.has_followed || session.artifact_watches > 0) co_await unwatched_.wait();
 }
 
 Task<tl::expected<Artifact, Refusal>> ArtifactRequests::find_seen(std::string id, const Caller& caller) {

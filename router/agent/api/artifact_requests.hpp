@@ -15,6 +15,7 @@
 #include "router/agent/artifacts/artifacts.hpp"
 #include "router/agent/gate/audit.hpp"
 #include "router/wire/artifact.hpp"
+#include "router/agent/api/followers.hpp"
 #include "transport/directory_watch.hpp"
 #include "transport/event.hpp"
 #include "transport/loop.hpp"
@@ -34,6 +35,7 @@ class ArtifactRequests {
         audit_(audit),
         changed_(loop),
         unwatched_(loop),
+        followers_(loop),
         kept_(loop, std::move(log), std::move(artifacts), std::move(stores)) {}
 
   /// GET /v1/artifacts: those that the caller may have. With watch=true a line each time that there may be
@@ -69,6 +71,9 @@ class ArtifactRequests {
   void tell_of_stop();
   /// Waits until nobody watches in this session.
   transport::Task<void> unwatched(const CallerSession& session);
+  /// Waits until somebody has watched in this session, and nobody does any more.
+  transport::Task<void> followed(const CallerSession& session);
+  [[nodiscard]] Followers& followers() { return followers_; }
   /// Waits until nothing is being kept.
   transport::Task<void> idle() { return kept_.idle(); }
   /// Breaks off what is being kept.
@@ -94,6 +99,7 @@ class ArtifactRequests {
   bool stopping_ = false;
   transport::Condition changed_;  ///< One of both.
   transport::Condition unwatched_;
+  Followers followers_;
   KeptAnswers kept_;
 };
 

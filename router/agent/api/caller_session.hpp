@@ -48,6 +48,7 @@ struct CallerSession {
   std::unique_ptr<Limits::Session> share;
   std::size_t watches = 0;           ///< Open ones of GET /v1/runtimes?watch=true.
   std::size_t artifact_watches = 0;  ///< Open ones of GET /v1/artifacts?watch=true.
+  bool has_followed = false;         ///< Whether there was one.
 
   /// A filter that passes the runtimes that the caller may see.
   [[nodiscard]] Registry::Filter visible() const {

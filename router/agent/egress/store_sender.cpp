@@ -139,15 +139,23 @@ Task<void> StoreSender::wait() {
   if (changed) co_await transport::sleep(loop_, kUntilSettled);
 }
 
-Task<void> StoreSender::tried_all() {
+Task<void> StoreSender::sent_all(Milliseconds recently) {
+  const bool is_there = last_sent_ && Clock::now() - *last_sent_ < recently;
   while (has_turn_) {
     const std::vector<Artifact> waiting = co_await look();
-    const bool any = std::ranges::any_of(
+    const bool is_new = std::ranges::any_of(
         waiting, [this](const Artifact& artifact) { return !waited_.contains(artifact.id); });
-    if (!any) co_return;
-    changed_.set();
+    if (waiting.empty() || (!is_new && !is_there)) co_return;
+    if (is_new) changed_.set();
     co_await tried_.wait();
   }
+}
+
+Task<std::vector<std::string>> StoreSender::waiting() {
+  std::vector<std::string> ids;
+  if (!has_turn_) co_return ids;
+  for (const Artifact& each : co_await look()) ids.push_back(each.id);
+  co_return ids;
 }
 
 Task<void> StoreSender::try_one(Artifact artifact) {
@@ -156,6 +164,7 @@ Task<void> StoreSender::try_one(Artifact artifact) {
   if (sent) {
     ++counts_.sent;
     failures_in_a_row_ = 0;
+    last_sent_ = Clock::now();
     next_try_ = {};
     waited_.clear();
     log_->info("sent {} to {}", id, name());

@@ -49,8 +49,11 @@ class StoreSender {
 
   /// Never ends by itself. Waits as long as another agent sends from the same directory to this store.
   transport::Task<void> run();
-  /// Waits until everything was tried, unless another agent sends, or a try has failed while it waited.
-  transport::Task<void> tried_all();
+  /// Waits until everything is sent, unless another agent sends. If something has gone there in the last
+  /// `recently`, what fails is tried again; otherwise the store is taken to be away, and each is tried once.
+  transport::Task<void> sent_all(transport::Milliseconds recently);
+  /// The ids of what is not sent; none if another agent sends.
+  transport::Task<std::vector<std::string>> waiting();
 
   [[nodiscard]] const std::string& name() const { return store_->name(); }
   [[nodiscard]] const StoreCounts& counts() const { return counts_; }
@@ -82,6 +85,7 @@ class StoreSender {
   std::set<std::string, std::less<>> stored_;  ///< What the store has, and no description says so.
   unsigned failures_in_a_row_ = 0;
   Clock::time_point next_try_{};
+  std::optional<Clock::time_point> last_sent_;
   StoreCounts counts_;
 };
 
