@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Says where the time of a run went: its stages, and the compilations and tests that took longest.
+"""Says where the time of a run went: its stages, the compilations that took longest, and what each test took.
 
 usage: times.py STAGES
 
 STAGES has a line for each stage: when it began, in seconds since 1970, a tab, and what it was (say() in common.sh)."""
 
+import json
 import pathlib
 import sys
 import time
-import xml.etree.ElementTree
 
 BUILD = pathlib.Path(__file__).resolve().parents[1] / "build"
 MOST = 10
@@ -36,12 +36,27 @@ def compilations(since):
 
 
 def tests(since):
-    """Name and seconds of what ctest has run since then."""
-    for report in BUILD.glob("*/tests.xml"):
-        if report.stat().st_mtime < since:
-            continue
-        for case in xml.etree.ElementTree.parse(report).getroot().iter("testcase"):
-            yield case.get("name"), float(case.get("time"))
+    """What turn.py has written down of each test since then, the one that took most of the processors first."""
+    files = [file for file in BUILD.glob("*/turns/*.json") if file.stat().st_mtime >= since]
+    found = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+    return sorted(found, key=lambda each: -each["program"] - each["kernel"])
+
+
+def print_tests(since):
+    """A line for each test, all of them, and their long waits."""
+    known = tests(since)
+    if not known:
+        return
+    print("\nThe tests, each beside others: seconds, and those of processors in programs and in the kernel, without what outlives "
+          "its starter")
+    for each in known:
+        print(f"{each['seconds']:7.1f} s  {each['program']:7.1f}  {each['kernel']:7.1f}  {each['name']}"
+              + (f"  ended with {each['code']}" if each["code"] else ""))
+    print(f"           {sum(each['program'] for each in known):7.1f}  {sum(each['kernel'] for each in known):7.1f}  in all")
+    waits = [(each["name"], wait) for each in known for wait in each["waits"]]
+    print(f"\nWaits that took more than half of their limits: {len(waits)}")
+    for name, wait in waits:
+        print(f"{wait['seconds']:7.1f} s of {wait['limit']:g} s  {name}: {wait['what']}")
 
 
 def print_table(title, rows, in_order=False):
@@ -62,7 +77,7 @@ def main(file):
     since = float(lines[0].split("\t")[0])
     print_table("Where the time went", [*stages(lines, now), ("in all", now - since)], in_order=True)
     print_table("The slowest compilations, each beside others", compilations(since))
-    print_table("The slowest tests, each beside others", tests(since))
+    print_tests(since)
 
 
 if __name__ == "__main__":
