@@ -94,13 +94,15 @@ class Host:
         """A way into some of this host's namespaces alone, with the machine's own file systems for example."""
         return ["nsenter", "--target", str(self._init), *(f"--{kind}" for kind in kinds), "--"]
 
-    def environment(self, more=None):
-        """What programs on this host are started with."""
+    def environment(self, more=None, arguments=()):
+        """What programs on this host are started with, and the program of this command line in particular."""
+        leaks = int(self.lab.leaks.are_looked_for(arguments))
         base = {
             "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
             "HOME": self.directory, "TMPDIR": self.tmp, "LANG": "C.UTF-8", "TERM": "dumb",
             "DOTNET_ROOT": needs.dotnet_root(), "DOTNET_CLI_TELEMETRY_OPTOUT": "1", "DOTNET_NOLOGO": "1",
-            "ASAN_OPTIONS": f"exitcode=99:quarantine_size_mb=8:allocator_release_to_os_interval_ms=-1:log_path={self.lab.sanitizer_log}",
+            "ASAN_OPTIONS": f"exitcode=99:detect_leaks={leaks}:quarantine_size_mb=8:allocator_release_to_os_interval_ms=-1:"
+                            f"log_path={self.lab.sanitizer_log}",
             "UBSAN_OPTIONS": f"exitcode=99:print_stacktrace=1:halt_on_error=1:log_path={self.lab.sanitizer_log}",
         }
         return base | {name: str(value) for name, value in (more or {}).items()}
@@ -131,18 +133,18 @@ class Host:
         self.lab.started.append(process)
         return process
 
-    def run(self, *arguments, seconds=60.0, **options):
+    def run(self, *arguments, seconds=wait.LONGEST_SECONDS, **options):
         """Runs a program to its end."""
         return Finished(self.start(*arguments, **options), seconds)
 
-    def pipe(self, arguments, data, seconds=20.0, environment=None):
+    def pipe(self, arguments, data, seconds=wait.LONGEST_SECONDS, environment=None):
         """Runs a program with `data` as its input, and returns its output as bytes and its exit code."""
         done = subprocess.run(self.enter + [str(argument) for argument in arguments], input=data, timeout=seconds,
                               env=self.environment(environment), stdout=subprocess.PIPE, check=False,
                               stderr=subprocess.DEVNULL, cwd=self.directory)
         return done.stdout, done.returncode
 
-    def connect(self, address, port, seconds=10.0):
+    def connect(self, address, port, seconds=wait.LONGEST_SECONDS):
         """A TCP connection from this host, for the test itself to use."""
         with _network(f"/run/netns/{self.network}"):
             return socket.create_connection((address, port), seconds)

@@ -10,6 +10,7 @@ from harness import unprivileged
 from harness.agent import Agent
 from harness.certificates import AGENT_NAME, Authority
 from harness.host import Host
+from harness.leaks import Leaks
 from harness.mirror import Mirror
 from harness.orders import Orders
 
@@ -24,6 +25,7 @@ class Lab:
         # Other users must be able to reach their directories in it.
         os.chmod(self.directory, 0o1777 if unprivileged.enabled() else 0o755)
         self.sanitizer_log = os.path.join(self.directory, "sanitizer")
+        self.leaks = Leaks()
         self.started = []
         self._numbers = itertools.count(1)
         self._hosts = []
@@ -95,5 +97,5 @@ class Lab:
         for host in self._hosts:
             host.close()
         for process in self.started:
-            process.wait(10)
+            process.wait()
         shutil.rmtree(self.directory, ignore_errors=True)

@@ -31,13 +31,17 @@ class FieldWriter {
   }
   /// Latin letters, with a zero behind them.
   FieldWriter& utf16(std::string_view text) {
-    for (const char letter : text) u16(static_cast<unsigned char>(letter));
-    return u16(0);
+    Bytes wide(2 * (text.size() + 1));
+    std::byte* at = wide.data();
+    for (const char* letter = text.data(); letter != text.data() + text.size(); at += 2, ++letter)
+      *at = static_cast<std::byte>(*letter);
+    return bytes(wide);
   }
   /// Behind its size.
   FieldWriter& utf8(std::string_view text) { return var(text.size()).text(text); }
   FieldWriter& text(std::string_view text) {
-    for (const char letter : text) u8(static_cast<unsigned char>(letter));
+    const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
+    bytes_.insert(bytes_.end(), begin, begin + text.size());
     return *this;
   }
   FieldWriter& bytes(const Bytes& more) {
@@ -52,8 +56,10 @@ class FieldWriter {
   [[nodiscard]] const Bytes& take() const { return bytes_; }
 
  private:
+  /// The machine is little-endian, as the format is.
   FieldWriter& number(std::uint64_t value, int size) {
-    for (int i = 0; i < size; ++i) bytes_.push_back(static_cast<std::byte>(value >> (8 * i) & 0xFF));
+    const auto* const begin = reinterpret_cast<const std::byte*>(&value);
+    bytes_.insert(bytes_.end(), begin, begin + size);
     return *this;
   }
 
