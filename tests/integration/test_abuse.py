@@ -140,7 +140,7 @@ class Abuse(Case):
         """Waits until the agent has as many files open as before."""
         pid = self.agent.process.pid
         wait.until(lambda: proc.open_files(pid) <= files,
-                   lambda: f"{files} open files, not {proc.open_files(pid)}", 10)
+                   lambda: f"{files} open files, not {proc.open_files(pid)}")
 
     def test_a_thousand_connections_opened_and_dropped_leave_no_file_and_no_memory_behind(self):
         pid = self.agent.process.pid

@@ -37,7 +37,7 @@ class Asking(Case):
             answer = self.ask("/readyz")
             return answer.status == 503 and all(reason in answer.text for reason in reasons)
 
-        wait.until(unready, lambda: f"it is not ready: {self.ask('/readyz')}", 60)
+        wait.until(unready, lambda: f"it is not ready: {self.ask('/readyz')}")
         self.assertEqual(self.ask("/healthz").status, 200)
         self.assertEqual(self.families()["farport_ready"][1][""], 0)
 
@@ -232,7 +232,7 @@ class Readiness(Asking):
         self.assertEqual(agent.runtimes(), [])
         secret.put(whole)
         agent.process.send(signal.SIGHUP)
-        wait.until(lambda: self.ask("/readyz").status == 200, agent.log, 30)
+        wait.until(lambda: self.ask("/readyz").status == 200, agent.log)
 
     def begin_to_drain(self, *flags):
         """An agent that has been told to stop while a session runs, and the session."""
@@ -253,7 +253,7 @@ class Readiness(Asking):
         exchange.wait_for_more()
         self.assertTrue(agent.process.running())
         exchange.finish()
-        self.assertEqual(agent.process.wait(20), 0, agent.process.output())
+        self.assertEqual(agent.process.wait(), 0, agent.process.output())
 
     def test_one_that_hands_its_ports_over_leaves_this_one_too(self):
         old, exchange = self.begin_to_drain("--reuse-port")
@@ -262,7 +262,7 @@ class Readiness(Asking):
         wait.until(lambda: proc.listens(new.process.pid, admin.PORT), new.log)
         self.assert_ready()
         exchange.finish()
-        self.assertEqual(old.process.wait(20), 0, old.process.output())
+        self.assertEqual(old.process.wait(), 0, old.process.output())
 
 
 if __name__ == "__main__":

@@ -149,14 +149,14 @@ class Agents(Case):
 
     def test_without_a_rule_it_refuses_to_start_and_says_so(self):
         finished = self.lab.far.run(needs.farport(), "serve", *self.lab.agent_pair.flags(), "--listen",
-                                    f"127.0.0.1:{PORT}", seconds=10)
+                                    f"127.0.0.1:{PORT}")
         self.assertEqual(finished.code, 2, finished.described)
         self.assertIn("--allow-cn", finished.stderr)
 
     def test_an_address_in_use_is_named(self):
         agent = self.use(self.lab.agent())
         finished = self.lab.far.run(needs.farport(), "serve", *self.lab.agent_pair.flags(), "--allow-all", "--listen",
-                                    agent.remote, seconds=10)
+                                    agent.remote)
         self.assertEqual(finished.code, 1, finished.described)
         self.assertIn(agent.remote, finished.stderr)
 

@@ -41,22 +41,22 @@ class AppMetrics(Scraping, Case):
 
     def test_values_are_the_applications_own(self):
         # What was counted before somebody listens is not told.
-        wait.until(lambda: self.value("dotnet_process_cpu_count") is not None, self.agent.log, 30)
+        wait.until(lambda: self.value("dotnet_process_cpu_count") is not None, self.agent.log)
         before = self.value("watched_total") or 0
         total = before
         for by in (3, 20, 4):
             total = int(self.application.get("/count", by=by))
         self.assertEqual(total, before + 27)
         own = (f'runtime="watched",pid="{self.application.pid_inside}"', 'meter="Watched.Meter"')
-        wait.until(lambda: self.value("watched_items_total", 'kind="large"') == 20, self.scrape, 30)
-        wait.until(lambda: self.value("watched_items_total", 'kind="small"', *own) == 7, self.scrape, 30)
-        wait.until(lambda: self.value("watched_sizes", "count", *own) == 3, self.scrape, 30)
+        wait.until(lambda: self.value("watched_items_total", 'kind="large"') == 20, self.scrape)
+        wait.until(lambda: self.value("watched_items_total", 'kind="small"', *own) == 7, self.scrape)
+        wait.until(lambda: self.value("watched_sizes", "count", *own) == 3, self.scrape)
         self.assertEqual(self.value("watched_sizes", "sum", *own), 27)
         self.assertEqual(self.scrape()["watched_sizes"][0], "summary")
-        wait.until(lambda: self.value("watched_open", *own) == total, self.scrape, 30)
-        wait.until(lambda: self.value("watched_total", *own) == total, self.scrape, 30)
-        wait.until(lambda: self.value("items", 'meter="Watched.Events"') == total, self.scrape, 30)
-        wait.until(lambda: self.value("items_added_total") == 27, self.scrape, 30)
+        wait.until(lambda: self.value("watched_open", *own) == total, self.scrape)
+        wait.until(lambda: self.value("watched_total", *own) == total, self.scrape)
+        wait.until(lambda: self.value("items", 'meter="Watched.Events"') == total, self.scrape)
+        wait.until(lambda: self.value("items_added_total") == 27, self.scrape)
 
     def test_a_tool_reads_the_meters_meanwhile(self):
         done = self.assert_ok(self.lab.near.run(needs.farport(), "counters", self.agent.remote, *self.lab.tools_pair.flags(),
@@ -64,15 +64,15 @@ class AppMetrics(Scraping, Case):
         self.assertIn("watched.total", done.stdout)
 
     def test_who_may_not_read_counters_sees_none(self):
-        wait.until(self.scrape, self.agent.log, 30)
+        wait.until(self.scrape, self.agent.log)
         self.assertEqual(self.scrape(self.lab.authority.client("lister")), {})
 
     def test_an_application_that_ends_is_gone(self):
         other = self.lab.orders()
         own = f'pid="{other.pid_inside}"'
-        wait.until(lambda: self.value("dotnet_process_cpu_count", own) is not None, self.agent.log, 30)
+        wait.until(lambda: self.value("dotnet_process_cpu_count", own) is not None, self.agent.log)
         other.stop()
-        wait.until(lambda: self.value("dotnet_process_cpu_count", own) is None, self.agent.log, 30)
+        wait.until(lambda: self.value("dotnet_process_cpu_count", own) is None, self.agent.log)
 
 
 class GivesWay(Scraping, Case):
@@ -85,21 +85,21 @@ class GivesWay(Scraping, Case):
     def test_it_gives_way_to_a_tool_that_reads_them_in_another_way(self):
         own = 'meter="Watched.Meter"'
         total = int(self.application.get("/count", by=1))
-        wait.until(lambda: self.value("watched_total", own) == total, self.scrape, 30)
+        wait.until(lambda: self.value("watched_total", own) == total, self.scrape)
         # dotnet-counters collect has a session of its own, beside which the runtime serves no other.
         recording = os.path.join(self.lab.new_directory(self.lab.near, "meters"), "meters.nettrace")
         tool = self.lab.near.start(
             needs.farport(), "trace", self.agent.remote, *self.lab.tools_pair.flags(), "-o", recording, "--rundown", "false", "--providers",
             "System.Diagnostics.Metrics:0x2:4:SessionId=mine;Metrics=Watched.Meter;RefreshInterval=1;MaxTimeSeries=100;MaxHistograms=10",
             "--stopping-event-provider-name", "System.Diagnostics.Metrics", "--stopping-event-event-name", "GaugeValuePublished")
-        self.assertEqual(tool.wait(60), 0, tool.output())
+        self.assertEqual(tool.wait(), 0, tool.output())
         self.assertIn("are not collected while a caller", self.agent.log())
         other = self.assert_ok(self.lab.near.run(needs.farport(), "counters", self.agent.remote, *self.lab.tools_pair.flags(), "--counters",
                                                  "Watched.Meter", "--refresh-interval", "2s", "--format", "json", "--duration", "7s"))
         self.assertIn("watched.total", other.stdout)
         # And comes back.
         total = int(self.application.get("/count", by=1))
-        wait.until(lambda: self.value("watched_total", own) == total, self.scrape, 30)
+        wait.until(lambda: self.value("watched_total", own) == total, self.scrape)
 
 
 class Off(Scraping, Case):
@@ -136,7 +136,7 @@ class LeftRunning(Case):
             agent = self.lab.agent("--app-metrics", "--app-metrics-counters", counters)
             self.runtime.wait_until_enabled()
             getattr(agent, end)() if end == "stop" else agent.process.kill()
-            self.runtime.wait_until_free(10)
+            self.runtime.wait_until_free()
 
 
 if __name__ == "__main__":

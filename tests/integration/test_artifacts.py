@@ -3,12 +3,14 @@
 import hashlib
 import json
 import os
+import re
 import signal
 import time
 
 from harness import needs, traces, unprivileged, wait
 from harness.api import Api
 from harness.audit import Audit
+from harness.breaking import QUICK_PINGS
 from harness.case import Case, main
 from harness.orders import Orders
 from harness.watched import Watched
@@ -69,7 +71,7 @@ class Keeping:
         before = set(self.all())
         command, *others = arguments
         process = self.start(self.agent.remote, command, *others)
-        return process, wait.until(lambda: set(self.all()) - before, process.output, 20).pop()
+        return process, wait.until(lambda: set(self.all()) - before, process.output).pop()
 
 
 class Artifacts(Keeping, Case):
@@ -102,16 +104,16 @@ class Artifacts(Keeping, Case):
     def test_it_goes_on_without_whoever_asked(self):
         process, identifier = self.begin("trace", "--duration", "4s", "--profile", "gc-collect")
         process.send(signal.SIGINT)
-        self.assertEqual(process.wait(20), 130, process.output())
+        self.assertEqual(process.wait(), 130, process.output())
         self.assertIn(identifier, process.stdout())
         self.assertIn("goes on", process.stderr())
-        wait.until(lambda: self.all()[identifier]["state"] != "under way", self.agent.log, 30)
+        wait.until(lambda: self.all()[identifier]["state"] != "under way", self.agent.log)
         self.got(identifier)
 
     def test_it_goes_on_when_whoever_asked_is_killed(self):
         process, identifier = self.begin("trace", "--duration", "4s", "--profile", "gc-collect")
         process.kill()
-        wait.until(lambda: self.all()[identifier]["state"] != "under way", self.agent.log, 30)
+        wait.until(lambda: self.all()[identifier]["state"] != "under way", self.agent.log)
         self.got(identifier)
 
     def test_what_is_being_taken_can_be_removed_and_not_got(self):
@@ -121,13 +123,13 @@ class Artifacts(Keeping, Case):
         self.assertIn("still being taken", done.stderr)
         self.assertFalse(os.path.exists(file))
         self.assert_ok(self.farport("artifacts", "--remove", identifier))
-        wait.until(lambda: identifier not in self.all(), self.agent.log, 20)
-        self.assertEqual(process.wait(20), 1, process.output())
-        wait.until(lambda: not [name for name in os.listdir(self.directory) if identifier in name], self.agent.log, 20)
+        wait.until(lambda: identifier not in self.all(), self.agent.log)
+        self.assertEqual(process.wait(), 1, process.output())
+        wait.until(lambda: not [name for name in os.listdir(self.directory) if identifier in name], self.agent.log)
 
     def test_five_at_once(self):
         processes = [self.start(self.agent.remote, "trace", "--duration", "2s", "--profile", "gc-collect") for _ in range(5)]
-        codes = [process.wait(40) for process in processes]
+        codes = [process.wait() for process in processes]
         # One identity may have four under way.
         self.assertEqual(sorted(codes), [0, 0, 0, 0, 1], [process.output() for process in processes])
         refused = processes[codes.index(1)]
@@ -138,12 +140,12 @@ class Artifacts(Keeping, Case):
 
     def test_an_application_that_ends_meanwhile_leaves_a_cut_trace(self):
         application = self.use(Orders(self.lab.far))
-        wait.until(lambda: len(self.agent.runtimes()) == 2, self.agent.log, 20)
+        wait.until(lambda: len(self.agent.runtimes()) == 2, self.agent.log)
         process = self.start(f"{self.agent.remote}/orders", "trace", "--duration", "60s", "--profile", "gc-collect")
-        before = wait.until(lambda: [each for each in self.all().values() if each["state"] == "under way"], process.output, 20)
+        before = wait.until(lambda: [each for each in self.all().values() if each["state"] == "under way"], process.output)
         time.sleep(1)
         application.kill()
-        self.assertEqual(process.wait(30), 1, process.output())
+        self.assertEqual(process.wait(), 1, process.output())
         about = self.all()[before[0]["id"]]
         self.assertEqual(about["state"], "cut")
         self.assertIn("runtime ended", about["why"])
@@ -158,10 +160,10 @@ class Artifacts(Keeping, Case):
         agent.wait_for(self.application)
         process = self.start(agent.remote, "trace", "--duration", "60s", "--providers", "Microsoft-Windows-DotNETRuntime:0x1:5")
         wait.until(lambda: [name for name in os.listdir(directory) if name.endswith(".content.zst")
-                            and os.path.getsize(os.path.join(directory, name)) > 200], process.output, 30)
+                            and os.path.getsize(os.path.join(directory, name)) > 200], process.output)
         time.sleep(2)
         agent.process.kill()
-        process.wait(60)
+        process.wait()
         again = self.use(self.lab.agent(*options, allow=("--allow-cn", "tools=admin"), port=9200))
         flags = self.lab.tools_pair.flags()
         listed = self.lab.near.run(needs.farport(), "artifacts", again.remote, "--json", *flags)
@@ -278,7 +280,7 @@ class Follow(Keeping, Case):
         return found
 
     def wait_for_all(self, process):
-        wait.until(lambda: set(self.here()) >= set(self.all()), process.output, 60)
+        wait.until(lambda: set(self.here()) >= set(self.all()), process.output)
 
     def assert_same(self):
         for identifier, about in self.all().items():
@@ -289,7 +291,7 @@ class Follow(Keeping, Case):
 
     def end(self, process):
         process.send(signal.SIGINT)
-        self.assertEqual(process.wait(20), 0, process.output())
+        self.assertEqual(process.wait(), 0, process.output())
 
     def test_all_come_once(self):
         self.small()
@@ -304,7 +306,7 @@ class Follow(Keeping, Case):
         os.unlink(self.here()[later])
         again = self.follow()
         newest = self.small()
-        wait.until(lambda: newest in self.here(), again.output, 20)
+        wait.until(lambda: newest in self.here(), again.output)
         self.end(again)
         self.assertEqual([line for line in again.stdout().splitlines() if newest not in line], [])
 
@@ -312,7 +314,7 @@ class Follow(Keeping, Case):
         process = self.follow()
         self.wait_for_all(process)
         another = self.follow()
-        self.assertEqual(another.wait(20), 1)
+        self.assertEqual(another.wait(), 1)
         self.assertIn("another process does so", another.stderr())
 
     def test_what_was_interrupted_goes_on(self):
@@ -320,7 +322,7 @@ class Follow(Keeping, Case):
         _, content = self.got(identifier)
         self.write(f".{identifier}.gcdump.part", content[:-100])
         process = self.follow()
-        wait.until(lambda: identifier in self.here(), process.output, 20)
+        wait.until(lambda: identifier in self.here(), process.output)
         self.assert_same_content(identifier, content)
         entry = self.audit.wait_for(audit="artifact", command="get", to_tool=100)
         self.assertEqual(entry["arguments"]["id"], identifier)
@@ -336,7 +338,7 @@ class Follow(Keeping, Case):
         for damage in (b"x" * 1000, content + b"more"):
             self.write(f".{identifier}.gcdump.part", damage)
             process = self.follow()
-            wait.until(lambda: identifier in self.here(), process.output, 30)
+            wait.until(lambda: identifier in self.here(), process.output)
             self.assert_same_content(identifier, content)
             self.end(process)
             os.unlink(self.here()[identifier])
@@ -349,7 +351,7 @@ class Follow(Keeping, Case):
         # A kill in the middle of a line.
         self.write(".farport-received", f"{identifier}\n20261127T1".encode())
         process = self.follow()
-        wait.until(lambda: identifier in self.here(), process.output, 20)
+        wait.until(lambda: identifier in self.here(), process.output)
         self.assert_same_content(identifier, content)
         self.wait_for_all(process)
         self.end(process)
@@ -362,29 +364,29 @@ class Follow(Keeping, Case):
         agent.wait_for(self.application)
         process = self.follow(remote=agent.remote)
         first = self.start(agent.remote, "gcdump")
-        self.assertEqual(first.wait(30), 0, first.output())
-        wait.until(lambda: self.here(), process.output, 20)
+        self.assertEqual(first.wait(), 0, first.output())
+        wait.until(lambda: self.here(), process.output)
         agent.process.kill()
         again = self.use(self.lab.agent(*options, allow=("--allow-cn", "tools=admin"), port=9400))
         again.wait_for(self.application)
         second = self.start(again.remote, "gcdump")
-        self.assertEqual(second.wait(30), 0, second.output())
-        wait.until(lambda: second.stdout().strip() in self.here(), process.output, 60)
+        self.assertEqual(second.wait(), 0, second.output())
+        wait.until(lambda: second.stdout().strip() in self.here(), process.output)
         self.assertEqual(set(self.here()), {first.stdout().strip(), second.stdout().strip()})
 
     def going(self, *more):
         """An agent of its own, and who follows it."""
         agent = self.use(self.lab.agent("--artifacts", self.lab.new_directory(self.lab.far, "going"), *more,
-                                        allow=("--allow-cn", "tools=admin"), port=9400))
+                                        allow=("--allow-cn", "tools=admin", "--allow-cn", "alice=observer"), port=9400))
         agent.wait_for(self.application)
         process = self.follow(remote=agent.remote)
         self.keep_at(agent, "gcdump")
-        wait.until(lambda: len(self.here()) == 1, process.output, 20)
+        wait.until(lambda: len(self.here()) == 1, process.output)
         return agent, process
 
     def keep_at(self, agent, command):
         process = self.start(agent.remote, command)
-        self.assertEqual(process.wait(30), 0, process.output())
+        self.assertEqual(process.wait(), 0, process.output())
         return process.stdout().strip()
 
     def test_an_agent_that_stops_lets_it_have_the_rest(self):
@@ -392,18 +394,45 @@ class Follow(Keeping, Case):
         process.freeze()
         kept = {self.keep_at(agent, "gcdump"), self.keep_at(agent, "dump"), self.keep_at(agent, "gcdump")}
         agent.process.send(signal.SIGTERM)
-        wait.until(lambda: "stopping" in agent.log(), agent.log, 10)
+        wait.until(lambda: "stopping" in agent.log(), agent.log)
         process.thaw()
-        self.assertEqual(agent.process.wait(25), 0, agent.log())
+        self.assertEqual(agent.process.wait(), 0, agent.log())
         self.assertEqual(kept - set(self.here()), set(), process.output())
+
+    def cut_off(self, *more):
+        """An agent that has ended the session of a frozen follower, and kept something since."""
+        agent, process = self.going(*QUICK_PINGS, *more)
+        process.freeze()
+        wait.until(lambda: re.search(r"session of CN=tools from \S+ ended: nothing has been heard", agent.log()), agent.log)
+        kept = self.keep_at(agent, "gcdump")
+        agent.process.send(signal.SIGTERM)
+        return agent, process, kept
+
+    def test_an_agent_that_stops_waits_for_one_that_was_cut_off(self):
+        agent, process, kept = self.cut_off("--drain", "60s")
+        wait.until(lambda: re.search("waiting for CN=tools .*was cut off at ", agent.log()), agent.log)
+        other = self.lab.near.run(needs.farport(), "ps", agent.remote, *self.lab.authority.client("alice").flags())
+        self.assertNotEqual(other.code, 0, other.described)
+        self.assertIn("the agent is being stopped", other.stderr)
+        process.thaw()
+        self.assertEqual(agent.process.wait(), 0, agent.log())
+        self.assertIn(kept, self.here(), process.output())
+        self.assertNotIn("did not come back", agent.log())
+
+    def test_an_agent_that_stops_says_what_one_that_was_cut_off_lacks(self):
+        agent, process, kept = self.cut_off("--drain", "1s")
+        self.assertEqual(agent.process.wait(), 0, agent.log())
+        self.assertRegex(agent.log(), f"CN=tools .* was cut off at .* and did not come back; since then there came: .*{kept}")
+        process.thaw()
+        self.end(process)
 
     def test_an_agent_that_stops_lets_it_have_what_is_being_taken(self):
         agent, process = self.going("--drain", "30s")
         taking = self.start(agent.remote, "trace", "--duration", "5s")
         listed = ("artifacts", agent.remote, *self.lab.tools_pair.flags())
-        wait.until(lambda: "under way" in self.lab.near.run(needs.farport(), *listed).stdout, taking.output, 10)
+        wait.until(lambda: "under way" in self.lab.near.run(needs.farport(), *listed).stdout, taking.output)
         agent.process.send(signal.SIGTERM)
-        self.assertEqual(agent.process.wait(25), 0, agent.log())
+        self.assertEqual(agent.process.wait(), 0, agent.log())
         self.assertEqual(len(self.here()), 2, process.output())
 
     def test_an_agent_that_stops_waits_no_longer_than_it_may(self):
@@ -427,10 +456,10 @@ class Follow(Keeping, Case):
     def test_a_directory_that_can_not_be_used_is_said(self):
         os.chmod(self.receives, 0o777)
         process = self.follow()
-        self.assertEqual(process.wait(20), 1)
+        self.assertEqual(process.wait(), 1)
         self.assertIn("others could write there", process.stderr())
         self.receives = "/proc/nowhere"
-        self.assertEqual(self.follow().wait(20), 1)
+        self.assertEqual(self.follow().wait(), 1)
 
 
 

@@ -265,12 +265,12 @@ class Files(AuditCase):
         for path, why in ((os.path.join(self.lab.far.directory, "nowhere", "audit.jsonl"), "No such file"),
                           ("/proc/audit.jsonl", ""), (self.lab.far.directory, "Is a directory")):
             finished = self.lab.far.run(needs.farport(), "serve", *self.lab.agent_pair.flags(), "--allow-all",
-                                        "--listen", "127.0.0.1:9010", "--audit", path, seconds=10)
+                                        "--listen", "127.0.0.1:9010", "--audit", path)
             self.assertEqual(finished.code, 1, finished.described)
             for word in (path, why, "--audit"):
                 self.assertIn(word, finished.stderr)
         finished = self.lab.far.run(needs.farport(), "serve", *self.lab.agent_pair.flags(), "--allow-all", "--listen",
-                                    "127.0.0.1:9010", "--audit", "nowhere", seconds=10)
+                                    "127.0.0.1:9010", "--audit", "nowhere")
         self.assertEqual(finished.code, 2, finished.described)
 
     def test_a_full_disk_is_logged_once_and_serving_goes_on(self):

@@ -212,7 +212,7 @@ class OnTheTerminal(ReloadCase):
                                environment=environment)
         opened.wait_for_text("Passphrase of")
         opened.type(SECRET + "\n")
-        self.assertEqual(opened.wait(60), 0, opened.shown())
+        self.assertEqual(opened.wait(), 0, opened.shown())
         os.utime(path)
         mirror, = [pid for pid in self.lab.near.processes() if b"connect" in proc.command_line(pid)]
         os.kill(mirror, signal.SIGHUP)

@@ -56,10 +56,10 @@ class CanI(Case):
         cls.strangers = cls.lab.authority.client("stranger")
 
     def can_i(self, pair, *arguments):
-        return self.lab.near.run(needs.farport(), "can-i", self.agent.remote, *arguments, *pair.flags(), seconds=20)
+        return self.lab.near.run(needs.farport(), "can-i", self.agent.remote, *arguments, *pair.flags())
 
     def check(self, *arguments):
-        return self.lab.near.run(needs.farport(), "check", "--config", self.configuration, *arguments, seconds=20)
+        return self.lab.near.run(needs.farport(), "check", "--config", self.configuration, *arguments)
 
     @staticmethod
     def rows(finished):
@@ -123,7 +123,7 @@ class CanI(Case):
 
     def test_an_agent_that_is_not_there_is_a_failure(self):
         finished = self.lab.near.run(needs.farport(), "can-i", f"{self.lab.far.address}:9099",
-                                     *self.lab.tools_pair.flags(), seconds=20)
+                                     *self.lab.tools_pair.flags())
         self.assertEqual(finished.code, 1, finished.described)
 
     def test_what_is_said_is_what_the_agent_does(self):

@@ -49,7 +49,7 @@ class Churn(Case):
     def test_no_place_is_lost_however_sessions_end(self):
         with concurrent.futures.ThreadPoolExecutor(2 * PLACES) as pool:
             list(pool.map(self.pass_by, range(SESSIONS)))
-        wait.until(self.all_fit, lambda: f"there are {PLACES} places again\n{self.agent.log()}", 30)
+        wait.until(self.all_fit, lambda: f"there are {PLACES} places again\n{self.agent.log()}")
 
     def all_fit(self):
         """Whether as many sessions as there are places all work at once, and no other."""
@@ -76,7 +76,7 @@ class HowMany(Case):
         cls.agent = cls.share(cls.lab.agent())
 
     def farport(self, *arguments):
-        return self.lab.near.run(needs.farport(), *arguments, *self.lab.tools_pair.flags(), seconds=20)
+        return self.lab.near.run(needs.farport(), *arguments, *self.lab.tools_pair.flags())
 
     def test_none(self):
         self.assertEqual(json.loads(self.assert_ok(self.farport("ps", self.agent.remote, "--json")).stdout), [])
@@ -117,7 +117,7 @@ class Loopback(Case):
         cls.remote = f"[::1]:{PORT}"
 
     def farport(self, *arguments):
-        return self.lab.far.run(needs.farport(), *arguments, *self.lab.tools_pair.flags(), seconds=20)
+        return self.lab.far.run(needs.farport(), *arguments, *self.lab.tools_pair.flags())
 
     def test_listing_asking_and_dumping(self):
         listed = json.loads(self.assert_ok(self.farport("ps", self.remote, "--json")).stdout)

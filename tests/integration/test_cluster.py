@@ -22,7 +22,6 @@ NS = "farport-tests"
 RESTRICTED = {"runAsUser": USER, "runAsGroup": USER, "fsGroup": USER, "runAsNonRoot": True,
               "seccompProfile": {"type": "RuntimeDefault"}}
 # A node that is busy with other tests starts containers slowly.
-PATIENCE = 120
 
 
 class OnACluster(Recordings, Case):
@@ -43,13 +42,13 @@ class OnACluster(Recordings, Case):
     def pod(self, name, image="orders", security=None, own_security=None, **more):
         """A pod of one container, web, which runs by the test's end."""
         container = {"name": "web", "image": f"localhost/{image}:latest", "imagePullPolicy": "IfNotPresent",
-                     "args": ["--rate", "100", "--seconds", "3600"], "resources": {"requests": {"cpu": "100m"}},
+                     "args": ["--rate", "100", "--discounts", "14", "--seconds", "3600"], "resources": {"requests": {"cpu": "100m"}},
                      "securityContext": own_security or {}, "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}]}
         self.cluster.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {"app": "alone"}},
                             "spec": {"terminationGracePeriodSeconds": 0, "volumes": [{"name": "tmp", "emptyDir": {}}],
                                      "securityContext": security or {}, "containers": [container | more]}})
         self.addCleanup(lambda: self.cluster.kubectl("delete", "pod", name, "--ignore-not-found", "--wait=false"))
-        self.cluster.kubectl("wait", "--for=condition=Ready", f"pod/{name}", f"--timeout={PATIENCE}s", seconds=PATIENCE + 10)
+        self.cluster.kubectl("wait", "--for=condition=Ready", f"pod/{name}", f"--timeout={wait.LONGEST_SECONDS:.0f}s")
         return f"k8s://{NS}/{name}"
 
     def options(self, person=None, **environment):
@@ -59,7 +58,7 @@ class OnACluster(Recordings, Case):
 
     def farport(self, *arguments, person=None, **environment):
         """Runs it as somebody of the platform's team."""
-        return self.lab.far.run(needs.farport(), *arguments, seconds=PATIENCE, **self.options(person, **environment))
+        return self.lab.far.run(needs.farport(), *arguments, **self.options(person, **environment))
 
     def assert_lists(self, target, *flags):
         done = self.assert_ok(self.farport("ps", target, "--json", *flags))
@@ -83,7 +82,7 @@ class OnACluster(Recordings, Case):
             self.assertEqual("".join(told[1:]), "")
             tools = [self.lab.far.start(needs.farport(), "ps", target, "--image", image, **self.options()) for _ in range(5)]
             for tool in tools:
-                self.assertEqual(tool.wait(PATIENCE), 0, tool.output())
+                self.assertEqual(tool.wait(), 0, tool.output())
             self.assertEqual(len(self.helpers("one")), count)
 
     def test_one_command_after_the_other_while_helpers_end(self):
@@ -101,10 +100,10 @@ class OnACluster(Recordings, Case):
             time.sleep(number * 0.4)
         tools = [self.lab.far.start(needs.farport(), "ps", target, **self.options()) for _ in range(5)]
         for tool in tools:
-            self.assertEqual(tool.wait(PATIENCE), 0, tool.output())
+            self.assertEqual(tool.wait(), 0, tool.output())
         self.assertEqual(self.zombies("copy"), "")
         left = lambda: [name for name in self.cluster.kubectl("exec", "copy", "--", "ls", "-A", "/tmp").split() if "farport" in name]
-        wait.until(lambda: not left(), lambda: str(left()), 60)
+        wait.until(lambda: not left(), lambda: str(left()))
         wait.until(lambda: self.zombies("copy") == "", lambda: self.zombies("copy"))
 
     def assert_all_works(self, target, *flags, profile=True):
@@ -174,11 +173,11 @@ class OnACluster(Recordings, Case):
         pod = {"metadata": {"labels": {"app": "fleet"}},
                "spec": {"terminationGracePeriodSeconds": 0, "containers": [
                    {"name": "web", "image": "localhost/orders:latest", "imagePullPolicy": "IfNotPresent",
-                    "args": ["--rate", "10", "--seconds", "3600"], "resources": {"requests": {"cpu": "100m"}}}]}}
+                    "args": ["--rate", "10", "--discounts", "14", "--seconds", "3600"], "resources": {"requests": {"cpu": "100m"}}}]}}
         self.cluster.apply({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "fleet"},
                             "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "fleet"}}, "template": pod}})
         self.addCleanup(lambda: self.cluster.kubectl("delete", "deployment", "fleet", "--wait=false"))
-        self.cluster.kubectl("rollout", "status", "deployment/fleet", f"--timeout={PATIENCE}s", seconds=PATIENCE + 10)
+        self.cluster.kubectl("rollout", "status", "deployment/fleet", f"--timeout={wait.LONGEST_SECONDS:.0f}s")
         target = f"k8s://{NS}/deploy/fleet"
         rows = json.loads(self.assert_ok(self.farport("ps", target, "--image", FULL, "--json")).stdout)
         self.assertEqual([row["name"] for row in rows], ["orders", "orders"])
@@ -192,9 +191,9 @@ class OnACluster(Recordings, Case):
         mirror = self.lab.far.start(needs.farport(), "connect", target, "--image", FULL, "--json", "--grace", "2s",
                                     "--socket-dir", sockets, **self.options())
         events = lambda kind: sum(f'"event":"{kind}"' in line for line in mirror.stdout().splitlines())
-        wait.until(lambda: events("added") == 2, mirror.output, PATIENCE)
+        wait.until(lambda: events("added") == 2, mirror.output)
         self.cluster.kubectl("delete", "pod", pods[0], "--wait=false")
-        wait.until(lambda: events("removed") >= 1 and events("added") >= 3, mirror.output, PATIENCE)
+        wait.until(lambda: events("removed") >= 1 and events("added") >= 3, mirror.output)
         self.assertEqual(mirror.stop(signal.SIGINT), 0, mirror.output())
 
     def test_what_cannot_be_is_said_in_a_line(self):
@@ -237,42 +236,42 @@ class OnACluster(Recordings, Case):
         tool = self.lab.far.start(needs.farport(), "trace", target, "--image", FULL, "--providers", ALL_OF_ORDERS, "-o", file,
                                   **self.options())
         recorded = lambda: os.path.getsize(file) if os.path.exists(file) else 0
-        wait.until(recorded, tool.output, PATIENCE)
+        wait.until(recorded, tool.output)
         for _ in range(2):
             size = recorded()
             killed = [pid for pid in proc.children(tool.pid) if b"stdio" in proc.command_line(pid)]
             self.assertNotEqual(killed, [])
             for pid in killed:
                 os.kill(pid, signal.SIGKILL)
-            wait.until(lambda size=size: recorded() > size + 10_000, tool.output, PATIENCE)
+            wait.until(lambda size=size: recorded() > size + 10_000, tool.output)
         self.assertIn("dialling again", tool.stderr())
-        self.assertEqual(tool.stop(signal.SIGINT, PATIENCE), 0, tool.output())
+        self.assertEqual(tool.stop(signal.SIGINT), 0, tool.output())
         self.assert_whole(file, least_events=100)
 
     def test_a_pod_that_goes_ends_its_commands(self):
         target = self.pod("going")
         file = os.path.join(self.lab.new_directory(self.lab.far, "trace"), "x.nettrace")
         tool = self.lab.far.start(needs.farport(), "trace", target, "--image", FULL, "-o", file, **self.options())
-        wait.until(lambda: os.path.exists(file) and os.path.getsize(file) > 0, tool.output, PATIENCE)
+        wait.until(lambda: os.path.exists(file) and os.path.getsize(file) > 0, tool.output)
         self.cluster.kubectl("delete", "pod", "going", "--wait=true")
-        self.assertNotEqual(tool.wait(PATIENCE), 0, tool.output())
+        self.assertNotEqual(tool.wait(), 0, tool.output())
 
     def forwarded(self, file, workload):
         """Applies a manifest, and forwards a port to its agent. What alice types there."""
         pods = lambda: self.cluster.kubectl("get", "pods", f"--selector=app={workload.rpartition('/')[2]}", "--output=name")
-        wait.until(lambda: "pod/" not in pods(), "those of the test before are gone", PATIENCE)
+        wait.until(lambda: "pod/" not in pods(), "those of the test before are gone")
         self.cluster.kubectl("apply", f"--filename={file}")
         self.addCleanup(lambda: self.cluster.kubectl("delete", f"--filename={file}", "--wait=true"))
-        self.cluster.kubectl("rollout", "status", workload, f"--timeout={PATIENCE}s", seconds=PATIENCE + 10)
+        self.cluster.kubectl("rollout", "status", workload, f"--timeout={wait.LONGEST_SECONDS:.0f}s")
         options = self.options(self.cluster.person("alice", "on-call"), FARPORT_SERVER_NAME="orders-farport", **self.alice.environment())
         self.forward(pods(), "19000:9000", **options)
-        return lambda *words: self.lab.far.run(needs.farport(), *words, seconds=PATIENCE, **options)
+        return lambda *words: self.lab.far.run(needs.farport(), *words, **options)
 
     def forward(self, pod, ports, **options):
         """Forwards a port to a pod until the test's end."""
         forward = self.lab.far.start("kubectl", f"--namespace={NS}", "port-forward", pod, ports, **options)
         self.addCleanup(lambda: forward.running() and forward.kill())
-        forward.wait_for_output("Forwarding from", 60)
+        forward.wait_for_output("Forwarding from")
 
     def assert_served(self, manifest, workload="deployment/orders", samples=False):
         """That the agent in it serves the application to an operator as it stands."""
@@ -282,7 +281,7 @@ class OnACluster(Recordings, Case):
             done = ask("ps", "localhost:19000", "--json")
             return done if done.code == 0 and "orders" in done.stdout else None
 
-        wait.until(listed, lambda: ask("ps", "localhost:19000").described, 60)
+        wait.until(listed, lambda: ask("ps", "localhost:19000").described)
         directory = self.lab.new_directory(self.lab.far, "out")
         trace, heap, dump = (os.path.join(directory, f"x.{suffix}") for suffix in ("nettrace", "gcdump", "dmp"))
         self.assert_ok(ask("trace", "localhost:19000/orders", "--duration", "2s", "-o", trace))
@@ -352,7 +351,7 @@ class OnACluster(Recordings, Case):
             return done.code == 0 and "Work.Burn" in pathlib.Path(profile).read_text(encoding="utf-8")
 
         # With so little memory the agent samples one at a time, half a minute each, and this one's turn may have just ended.
-        wait.until(sampled, lambda: self.cluster.kubectl("logs", "daemonset/farport"), len(pods) * 30 + PATIENCE)
+        wait.until(sampled, lambda: self.cluster.kubectl("logs", "daemonset/farport"))
         for name, get in pods.items():
             self.assert_ok(get(f"/throw?message=the+last+words+of+{name}"))
         pods["growing"]("/hold?count=2000000")
@@ -369,7 +368,7 @@ class OnACluster(Recordings, Case):
                     if each["runtime"]["name"] == "watched"}
 
         wanted = {"growing", "throwing", "deleted", *(["killed"] if self.cluster.script else [])}
-        found = wait.until(lambda: crashes() if set(crashes()) >= wanted else None, lambda: str(crashes()), 60)
+        found = wait.until(lambda: crashes() if set(crashes()) >= wanted else None, lambda: str(crashes()))
         self.assertEqual(found["growing"]["why"], "killed by signal 9 (SIGKILL): its control group ran out of memory")
         if self.cluster.script:
             self.assertEqual(found["killed"]["why"], "killed by signal 9 (SIGKILL)")
@@ -405,9 +404,9 @@ class OnACluster(Recordings, Case):
             return next((each for each in rows if each["runtime"] == "orders"), {"state": done.described})
 
         if why:
-            wait.until(lambda: row()["state"] == "no value" and why in row()["why"], lambda: str(row()), 60)
+            wait.until(lambda: row()["state"] == "no value" and why in row()["why"], lambda: str(row()))
         else:
-            wait.until(lambda: re.search(r"used \d+ of 128 MiB", row().get("cause", "")), lambda: str(row()), 60)
+            wait.until(lambda: re.search(r"used \d+ of 128 MiB", row().get("cause", "")), lambda: str(row()))
 
     SMALL = {"limits": {"memory": "128Mi"}, "requests": {"cpu": "100m"}}
 

@@ -19,7 +19,7 @@ class CommandLine(Case):
         cls.runtime = cls.agent.wait_for(cls.application)[0]
 
     def farport(self, *arguments, **options):
-        return self.lab.near.run(needs.farport(), *arguments, seconds=20, **options)
+        return self.lab.near.run(needs.farport(), *arguments, **options)
 
     def write(self, name, text):
         """A configuration file on the near host."""
@@ -40,7 +40,7 @@ class CommandLine(Case):
         self.assertTrue(heading.startswith("REMOTE PID"), heading)
         self.assertEqual(line.split()[:2], [str(self.application.pid_inside), "orders"])
         self.assertIn(self.agent.remote, line)
-        self.assertIn("orders.dll --seconds 600", line)
+        self.assertIn("orders.dll --seconds 3600", line)
 
     def test_ps_prints_json_for_scripts(self):
         finished = self.assert_ok(self.farport("ps", self.agent.remote, "--json", *self.lab.tools_pair.flags()))

@@ -45,7 +45,7 @@ class ConnectMode(Case):
 
         def running():
             runtime, = agent.wait_for(application)
-            return runtime if runtime["state"] == "running" and "--seconds 600" in runtime["command_line"] else None
+            return runtime if runtime["state"] == "running" and "--seconds 3600" in runtime["command_line"] else None
 
         return wait.until(running, lambda: f"listed as running\n{agent.process.output()}")
 
@@ -122,7 +122,7 @@ class ConnectMode(Case):
         application = self.start_orders(words=",nosuspend")
         runtime, = agent.wait_for(application)
         self.assertEqual(runtime["state"], "running")
-        self.assertIn("--seconds 600", runtime["command_line"])
+        self.assertIn("--seconds 3600", runtime["command_line"])
         self.assert_answers(runtime)
 
     def test_an_application_that_gets_no_command_is_resumed(self):
@@ -146,7 +146,7 @@ class ConnectMode(Case):
     def test_many_runtimes_dial_one_port(self):
         agent = self.start_agent()
         applications = [self.start_orders("--rate", "1", words=",nosuspend") for _ in range(MANY)]
-        for runtime in agent.wait_for(*applications, seconds=60):
+        for runtime in agent.wait_for(*applications):
             self.assert_answers(runtime)
 
     def test_commands_in_a_row_and_at_once(self):
@@ -198,7 +198,7 @@ class ConnectMode(Case):
         self.assert_ok(self.tools.trace("collect", "-p", row["local_pid"], "--duration", "00:00:03", "-o", file))
         self.assertNotIn("has ended", agent.log())
         application.kill()
-        agent.wait_for(seconds=10)
+        agent.wait_for()
 
     def test_a_new_agent_at_the_same_path_lists_the_runtimes_again(self):
         agent = self.start_agent()

@@ -151,7 +151,7 @@ class Places(Case):
         """Has an agent fail to start, and returns what it says."""
         finished = self.lab.far.run(
             needs.farport(), "serve", *self.lab.agent_pair.flags(), "--allow-all", "--listen",
-            f"{self.lab.far.address}:{PORT}", "--diagnostic-port", path or self.port.path, seconds=10)
+            f"{self.lab.far.address}:{PORT}", "--diagnostic-port", path or self.port.path)
         self.assertEqual(finished.code, 1, finished.described)
         self.assertIn(path or self.port.path, finished.stderr)
         return finished.stderr

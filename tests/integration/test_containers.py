@@ -22,7 +22,7 @@ spec:
   containers:
   - name: web
     image: localhost/orders:latest
-    args: ["--seconds", "600"]
+    args: ["--discounts", "10", "--seconds", "3600"]
 """
 
 
@@ -36,7 +36,7 @@ class Containers(Case):
 
     def application(self, *flags):
         """An application that nobody has prepared for anything."""
-        container = self.podman.run("run", "--detach", "--network", "host", *flags, self.orders, "--seconds", "600")
+        container = self.podman.run("run", "--detach", "--network", "host", *flags, self.orders, "--discounts", "10", "--seconds", "3600")
         self.addCleanup(lambda: self.podman.run("rm", "--force", "--time", "0", container))
         wait.until(lambda: "pricing" in self.podman.logs(container), lambda: self.podman.logs(container))
         return container
@@ -65,7 +65,7 @@ class Containers(Case):
             done = self.ps("--json")
             return [json.loads(done.stdout)] if done.code == 0 and len(json.loads(done.stdout)) == count else None
 
-        return wait.until(found, lambda: self.podman.logs(container) + self.ps().text, 20)[0]
+        return wait.until(found, lambda: self.podman.logs(container) + self.ps().text)[0]
 
     def assert_traced_and_dumped(self, remote, *runtimes):
         """That each of these, and no other one, can be."""
@@ -100,7 +100,7 @@ class Containers(Case):
         helper = self.helper("--pid", f"container:{application}", user=1000)
         self.listed(helper, 0)
         wait.until(lambda: f"it belongs to user {USER} and farport runs as user 1000" in self.ps().stderr,
-                   lambda: self.ps().stderr, 20)
+                   lambda: self.ps().stderr)
 
     def certificates_of(self, user):
         """The agent's files, for a user."""
@@ -114,7 +114,7 @@ class Containers(Case):
     def test_one_that_sees_no_process_is_told_to_join(self):
         helper = self.helper()
         self.listed(helper, 0)
-        wait.until(lambda: "farport sees no process but itself" in self.ps().stderr, lambda: self.ps().stderr, 20)
+        wait.until(lambda: "farport sees no process but itself" in self.ps().stderr, lambda: self.ps().stderr)
 
     def test_a_hosts_daemon_names_the_container(self):
         containers = [self.application("--tmpfs", "/tmp", "--read-only"), self.application("--env", "TMPDIR=/var/own",

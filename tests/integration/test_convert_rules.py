@@ -90,8 +90,8 @@ class Conversion(RulesCase):
         text = self.convert({"Templates": TEMPLATES, "CollectionRules": wanted}).stdout
         self.begin(text)
         names = {name.replace(" ", "_") for name in wanted}
-        self.wait_for_state("gauge", "watches", 40)
-        wait.until(lambda: self.ask("/tick") or self.row("status")["state"] == "watches", lambda: str(self.row("status")), 40)
+        self.wait_for_state("gauge", "watches")
+        wait.until(lambda: self.ask("/tick") or self.row("status")["state"] == "watches", lambda: str(self.row("status")))
         slow = [threading.Thread(target=self.ask, args=("/wait/3",)) for _ in range(2)]
         for thread in slow:
             thread.start()
@@ -101,7 +101,7 @@ class Conversion(RulesCase):
             self.ask("/count?by=300")
             fired.update({name: self.row(name) for name in names if self.row(name)["fired"] > 0})
             return names == set(fired)
-        wait.until(all_have_fired, lambda: f"not yet: {names - set(fired)}\n{self.farport('rules').stdout}\n{self.agent.log()}", 90)
+        wait.until(all_have_fired, lambda: f"not yet: {names - set(fired)}\n{self.farport('rules').stdout}\n{self.agent.log()}")
         for thread in slow:
             thread.join()
 

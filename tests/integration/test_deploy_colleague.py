@@ -12,7 +12,6 @@ from harness.ssh import USER, Account, Ssh
 
 COLLEAGUE = USER + 1
 GROUP = 61300
-GONE_SECONDS = 45
 COLLEAGUE_PROGRAM = pathlib.Path(__file__).parent / "harness" / "colleague.py"
 
 
@@ -64,7 +63,7 @@ class BesideSsh(Colleague):
         self.name = f"farport-{USER}-{short_digest()}"
 
     def tearDown(self):
-        wait.until(lambda: self.ssh.left() == ([], []), lambda: f"nothing is left of {self.ssh.left()}", GONE_SECONDS)
+        wait.until(lambda: self.ssh.left() == ([], []), lambda: f"nothing is left of {self.ssh.left()}")
         super().tearDown()
 
     def ps(self):
@@ -94,7 +93,7 @@ class BesideSsh(Colleague):
                 self.avoided(self.ps(), f"/tmp/{self.name}")
                 after = os.lstat(planted)
                 self.assertEqual((before.st_ino, before.st_mode), (after.st_ino, after.st_mode))
-                wait.until(lambda: os.listdir(self.tmp) == [self.name], lambda: os.listdir(self.tmp), GONE_SECONDS)
+                wait.until(lambda: os.listdir(self.tmp) == [self.name], lambda: os.listdir(self.tmp))
                 self.remove(planted)
 
     def test_a_session_that_breaks_finds_its_agent_again_where_the_usual_name_is_taken(self):
@@ -107,10 +106,10 @@ class BesideSsh(Colleague):
         for pid in self.lab.near.processes():
             if b"ssh" in b" ".join(proc.command_line(pid)[:1]):
                 os.kill(pid, signal.SIGKILL)
-        wait.until(lambda: "again" in mirror.process.output(), mirror.process.output, GONE_SECONDS)
+        wait.until(lambda: "again" in mirror.process.output(), mirror.process.output)
         self.assertEqual(sorted(os.listdir(self.tmp)), sorted([self.name, *agent]))
         mirror.stop()
-        wait.until(lambda: os.listdir(self.tmp) == [self.name], lambda: os.listdir(self.tmp), GONE_SECONDS)
+        wait.until(lambda: os.listdir(self.tmp) == [self.name], lambda: os.listdir(self.tmp))
         self.remove(planted)
 
     def test_a_program_in_the_users_own_directory_is_checked(self):
@@ -126,11 +125,11 @@ class BesideSsh(Colleague):
                 os.chown(program, owner, GROUP)
                 program.chmod(mode)
                 self.avoided(self.ps(), f"/tmp/{self.name}/farport")
-                wait.until(lambda: os.listdir(self.tmp) == [], lambda: os.listdir(self.tmp), GONE_SECONDS)
+                wait.until(lambda: os.listdir(self.tmp) == [], lambda: os.listdir(self.tmp))
 
     def test_the_same_program_is_sent_once(self):
         mirror = self.lab.mirror(self.target, environment=self.ssh.environment())
-        wait.until(lambda: os.listdir(self.tmp) == [self.name], lambda: os.listdir(self.tmp), GONE_SECONDS)
+        wait.until(lambda: os.listdir(self.tmp) == [self.name], lambda: os.listdir(self.tmp))
         wait.until(lambda: (self.tmp / self.name / "stdio.sock").exists(), mirror.process.output)
         for _ in range(2):
             done = self.ps()
@@ -186,7 +185,7 @@ class BetweenCheckAndUse(Colleague):
                                         name="colleague")
         # Both fifos stay open: a shell that asks or hears is one of many.
         held = [os.open(ways / name, os.O_RDWR) for name in ("ask", "answer")]
-        done = self.lab.near.run(needs.farport(), "ps", "ssh://any", seconds=120,
+        done = self.lab.near.run(needs.farport(), "ps", "ssh://any",
                                  environment={"PATH": f"{directory}:{os.environ['PATH']}",
                                               "FARPORT_STATIC_BINARY": needs.static_farport(), "FARPORT_LINGER": "1s"})
         for fd in held:

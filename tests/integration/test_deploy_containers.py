@@ -7,7 +7,7 @@ import time
 
 from harness import needs, wait
 from harness.case import main
-from harness.deployed import GONE_SECONDS, Containers
+from harness.deployed import Containers
 from harness.images import USER
 
 
@@ -20,7 +20,7 @@ class OfEngines(Containers):
     def assert_nothing_left(self, *but):
         names = sorted(("orders", *but))
         wait.until(lambda: sorted(self.podman.run("ps", "--all", "--format", "{{.Names}}").split()) == names,
-                   lambda: self.podman.run("ps", "--all"), GONE_SECONDS)
+                   lambda: self.podman.run("ps", "--all"))
         files = self.podman.files("orders", "/tmp")
         self.assertFalse([name for name in files if "farport" in name], files)
         # The application is the first process there, and waits for none.
@@ -41,7 +41,7 @@ class OfEngines(Containers):
         # Busy, mostly in its own methods.
         self.application("--read-only", "--tmpfs", "/tmp", "--cap-drop", "all")
         mirror, _ = self.mirror("podman://orders")
-        wait.until(lambda: self.events(mirror, "added"), mirror.output, 30)
+        wait.until(lambda: self.events(mirror, "added"), mirror.output)
         file = os.path.join(self.lab.new_directory(self.lab.far, "profile"), "x.folded")
         done = self.assert_ok(self.farport("profile", "podman://orders", "--duration", "4s", "-o", file))
         stacks = pathlib.Path(file).read_text()
@@ -65,14 +65,14 @@ class OfEngines(Containers):
             return done if "libcoreclr.so!coreclr_execute_assembly" in done.stdout else None
 
         # Where it is stopped in a method that has no frame yet, the callers are not found.
-        done = wait.until(whole_stacks, "stacks from the start of the application on", 120)
+        done = wait.until(whole_stacks, "stacks from the start of the application on")
         self.assertRegex(done.stdout, r"Thread \d+ \.NET EventPipe\n    poll\(2\)\n")
         self.assert_nothing_left()
 
     def test_a_mirror_shows_it_to_tools_until_ctrl_c(self):
         self.application()
         mirror, directory = self.mirror("podman://orders")
-        wait.until(lambda: self.events(mirror, "added"), mirror.output, 30)
+        wait.until(lambda: self.events(mirror, "added"), mirror.output)
         file = os.path.join(self.lab.new_directory(self.lab.far, "trace"), "x.nettrace")
         options = self.options()
         options["environment"] = options["environment"] | {"TMPDIR": directory}
@@ -96,7 +96,7 @@ class OfEngines(Containers):
     def test_several_commands_share_a_helper(self):
         self.application()
         mirror, _ = self.mirror("podman://orders")
-        wait.until(lambda: self.events(mirror, "added"), mirror.output, 30)
+        wait.until(lambda: self.events(mirror, "added"), mirror.output)
         self.assertIn("orders", self.assert_ok(self.farport("ps", "podman://orders")).stdout)
         names = self.podman.run("ps", "--format", "{{.Names}}").split()
         self.assertEqual(len(names), 2, names)
@@ -109,11 +109,11 @@ class OfEngines(Containers):
     def test_a_helper_that_is_killed_is_replaced(self):
         self.application()
         mirror, _ = self.mirror("podman://orders")
-        wait.until(lambda: self.events(mirror, "added"), mirror.output, 30)
+        wait.until(lambda: self.events(mirror, "added"), mirror.output)
         helper = next(name for name in self.podman.run("ps", "--format", "{{.Names}}").split() if name != "orders")
         self.podman.run("kill", helper)
         wait.until(lambda: any(row["breaks"] == 1 and row["connected"] for row in self.events(mirror, "changed")),
-                   mirror.output, 60)
+                   mirror.output)
         self.stop(mirror)
         self.assert_nothing_left()
 
@@ -151,7 +151,7 @@ class OfEngines(Containers):
             tools = [self.lab.far.start(needs.farport(), "ps", "podman://orders", "--linger", "20s", *flags, **self.options())
                      for _ in range(5)]
             for tool in tools:
-                self.assertEqual(tool.wait(60), 0, tool.output())
+                self.assertEqual(tool.wait(), 0, tool.output())
                 self.assertIn("orders", tool.stdout())
         self.assertEqual(len(self.helpers("--all")), 1)
 
@@ -205,16 +205,16 @@ class OfEngines(Containers):
         self.assertEqual([row["name"] for row in json.loads(self.assert_ok(done).stdout)], ["orders"])
         self.assertIn("sends farport there", done.stderr)
         wait.until(lambda: not any("farport" in name for name in self.podman.files("orders", "/tmp")),
-                   lambda: self.podman.files("orders", "/tmp"), GONE_SECONDS)
+                   lambda: self.podman.files("orders", "/tmp"))
         self.assert_nothing_left()
 
     def test_a_container_that_ends_meanwhile(self):
         self.application()
         mirror, _ = self.mirror("podman://orders", "--grace", "1s")
-        wait.until(lambda: self.events(mirror, "added"), mirror.output, 30)
+        wait.until(lambda: self.events(mirror, "added"), mirror.output)
         self.podman.run("kill", "orders")
-        wait.until(lambda: self.events(mirror, "removed"), mirror.output, 20)
-        wait.until(lambda: "it does not run" in mirror.output(), mirror.output, 20)
+        wait.until(lambda: self.events(mirror, "removed"), mirror.output)
+        wait.until(lambda: "it does not run" in mirror.output(), mirror.output)
         self.stop(mirror)
 
 

@@ -13,8 +13,6 @@ from harness.network import Network
 from harness.recordings import Recordings
 from harness.ssh import NAME, PORT, USER, Ssh
 
-# An agent whose session broke waits for the next one for 30 s; where it ended in good order, for one.
-GONE_SECONDS = 45
 
 
 class OverSsh(Recordings, Case):
@@ -28,7 +26,7 @@ class OverSsh(Recordings, Case):
 
     def tearDown(self):
         super().tearDown()
-        wait.until(lambda: self.ssh.left() == ([], []), lambda: f"nothing is left of {self.ssh.left()}", GONE_SECONDS)
+        wait.until(lambda: self.ssh.left() == ([], []), lambda: f"nothing is left of {self.ssh.left()}")
 
     def farport(self, *arguments, environment=None, **options):
         return self.lab.near.run(needs.farport(), *arguments, environment=self.ssh.environment() | (environment or {}),
@@ -74,7 +72,7 @@ class OverSsh(Recordings, Case):
 
     def test_a_recording_survives_that_ssh_is_cut(self):
         mirror = self.mirror(self.target, *QUICK_PINGS)
-        row = mirror.wait_for(self.application, seconds=30)[0]
+        row = mirror.wait_for(self.application)[0]
         tool, file = self.begin_recording(row)
         self.break_one_after_the_other(mirror, (lambda: self.network.reset(PORT), self.kill_ssh, self.network_away,
                                                 self.asleep))
@@ -102,7 +100,7 @@ class OverSsh(Recordings, Case):
 
     def test_a_session_that_is_cut_for_good_leaves_nothing_after_its_grace(self):
         mirror = self.mirror(self.target, "--grace", "2s")
-        mirror.wait_for(self.application, seconds=30)
+        mirror.wait_for(self.application)
         mirror.process.kill()
 
     def test_a_directory_that_somebody_else_has_made_is_not_used(self):
@@ -124,7 +122,7 @@ class OverSsh(Recordings, Case):
         squatted.symlink_to("/tmp/own")
         self.assertEqual(self.pids(self.farport("ps", self.target, "--json")), [self.application.pid_inside])
         wait.until(lambda: sorted(os.listdir(self.ssh.tmp)) == sorted(["own", squatted.name]),
-                   lambda: os.listdir(self.ssh.tmp), GONE_SECONDS)
+                   lambda: os.listdir(self.ssh.tmp))
         squatted.unlink()
         (own / "farport").unlink()
         own.rmdir()
@@ -145,7 +143,7 @@ class OverSsh(Recordings, Case):
         (directory / "ssh").write_text(f"#!/bin/sh\n{script}\n", encoding="ascii")
         (directory / "ssh").chmod(0o755)
         path = f"{directory}:{os.environ['PATH']}"
-        return self.farport("ps", "ssh://any", environment={"PATH": path}, seconds=60)
+        return self.farport("ps", "ssh://any", environment={"PATH": path})
 
     def test_other_sides_that_mean_no_good(self):
         for script, words in (
@@ -176,7 +174,7 @@ class OverSsh(Recordings, Case):
                 self.assertEqual(done.code, 0, done.described)
                 if not known:
                     self.assertIn("sends farport there", done.stderr)
-            wait.until(lambda: os.listdir(tmp) == [], lambda: os.listdir(tmp), GONE_SECONDS)
+            wait.until(lambda: os.listdir(tmp) == [], lambda: os.listdir(tmp))
 
     def test_another_machine_is_named(self):
         directory = pathlib.Path(self.lab.new_directory(self.lab.near, "tools"))

@@ -214,7 +214,7 @@ class Detached(Case):
         process.send(signal.SIGINT)
         process.wait()
         silent.close()
-        wait.until(lambda: not self.lab.near.processes(), "the mirror ends", 30)
+        wait.until(lambda: not self.lab.near.processes(), "the mirror ends")
         self.assert_nothing_left()
 
 

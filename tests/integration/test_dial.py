@@ -77,12 +77,12 @@ class Accepting(Recordings, Dialled):
                                    *self.lab.tools_pair.flags(), "--", needs.dotnet_trace(), "ps", name="farport-run")
         wait.until(lambda: proc.listens(tool.pid, PORT), tool.output)
         self.agent()
-        self.assertEqual(tool.wait(30), 0, tool.output())
+        self.assertEqual(tool.wait(), 0, tool.output())
         self.assertIn("orders", tool.stdout())
 
     def test_without_an_agent_it_says_so(self):
         done = self.lab.near.run(needs.farport(), "run", "--accept", f"{self.lab.near.address}:{PORT}",
-                                 *self.lab.tools_pair.flags(), "--", "true", seconds=40)
+                                 *self.lab.tools_pair.flags(), "--", "true")
         self.assertEqual(done.code, 125, done.described)
         self.assertIn("no agent has dialled in", done.stderr)
 
@@ -115,7 +115,7 @@ class Strangers(Dialled):
         mirror = self.mirror()
         for runtime in runtimes:
             self.agent(search=runtime.directory)
-        mirror.wait_for(*runtimes, seconds=40)
+        mirror.wait_for(*runtimes)
         mirror.stop()
 
     def test_an_agent_that_goes_is_forgotten_after_the_grace(self):
@@ -155,7 +155,7 @@ class Strangers(Dialled):
                   f"try: s.sendall('{words}'.encode()); print('closed' if not s.recv(1) else 'answered')\n"
                   f"except TimeoutError: print('kept')\n"
                   f"except OSError: print('closed')\n")
-        return self.lab.far.run(needs.program("python3"), "-c", script, seconds=30).stdout.strip()
+        return self.lab.far.run(needs.program("python3"), "-c", script).stdout.strip()
 
     def test_a_name_that_is_asked_for(self):
         runtime = self.runtimes(1)[0]
@@ -278,7 +278,7 @@ class Proxies(Dialled):
                     needs.program("python3"), "-B", os.path.join(os.path.dirname(__file__), "harness", "http_proxy.py"), "3129",
                     f"--answer={way}", name="http-proxy")
                 wait.until(lambda process=process: proc.listens(process.pid, 3129), process.output)
-                done = self.ps("--proxy", f"http://{self.lab.far.address}:3129", seconds=40)
+                done = self.ps("--proxy", f"http://{self.lab.far.address}:3129")
                 process.kill()
                 self.assertEqual(done.code, 1, done.described)
                 self.assertIn(words, done.stderr)

@@ -12,7 +12,6 @@ from harness.images import SHELL, Image
 from harness.tools import QUIET
 
 PATH = ("PATH=/usr/sbin:/usr/bin:/sbin:/bin",)
-PATIENCE = 90
 # By the agent of a container.
 VIA = ("--via", "docker exec -i recorder farport stdio --join /tmp/farport.sock")
 
@@ -29,7 +28,7 @@ class OfDocker(Case):
     def application(self, *load, image="orders"):
         """A container, orders, which is removed by the test's end with its helpers."""
         self.engine.docker("run", "--detach", "--name", "orders", "--network", "none", f"localhost/{image}",
-                           *load or ("--rate", "2000", "--discounts", "14"), "--seconds", "3600")
+                           *load or ("--rate", "2000", "--discounts", "12"), "--seconds", "3600")
         self.addCleanup(lambda: self.engine.docker("rm", "--force", "orders", *self.helpers()))
         wait.until(lambda: "pricing" in self.engine.docker("logs", "orders"), lambda: self.engine.docker("logs", "orders"))
 
@@ -44,7 +43,7 @@ class OfDocker(Case):
 
     def farport(self, *arguments):
         """Runs it where docker is."""
-        return self.lab.far.run(needs.farport(), *arguments, seconds=PATIENCE, **self.options())
+        return self.lab.far.run(needs.farport(), *arguments, **self.options())
 
     def assert_lists(self, *flags):
         done = self.assert_ok(self.farport("ps", "docker://orders", "--json", *flags))
@@ -63,7 +62,7 @@ class OfDocker(Case):
                 time.sleep(number * 0.25)
             tools = [self.lab.far.start(needs.farport(), "ps", "docker://orders", *flags, **self.options()) for _ in range(5)]
             for tool in tools:
-                self.assertEqual(tool.wait(PATIENCE), 0, tool.output())
+                self.assertEqual(tool.wait(), 0, tool.output())
         self.assertEqual(len(self.helpers()), 1)
         self.assert_no_zombies()
 
@@ -78,7 +77,7 @@ class OfDocker(Case):
 
     def assert_all_works(self, image, *flags):
         # It waits most of the time, on a busy machine too: a thread that runs has no stack from outside.
-        self.application("--rate", "100", image=image)
+        self.application("--rate", "100", "--discounts", "14", image=image)
         directory = self.lab.new_directory(self.lab.far, "out")
         file = lambda name: os.path.join(directory, name)
         self.assert_ok(self.farport("trace", "docker://orders", "--duration", "2s", "-o", file("x.nettrace"), *flags))
@@ -126,12 +125,12 @@ class OfDocker(Case):
         self.application()
         file = os.path.join(self.lab.new_directory(self.lab.far, "recent"), "x.speedscope.json")
         names_it = lambda: "Orders.Pricing" in pathlib.Path(file).read_text(encoding="utf-8")
-        wait.until(lambda: ask("recent", "orders", "-o", file, "--force").code == 0 and names_it(), log, PATIENCE)
+        wait.until(lambda: ask("recent", "orders", "-o", file, "--force").code == 0 and names_it(), log)
         self.engine.docker("kill", "orders")
         # The host may have others, which end, too.
         crashes = lambda: [each for each in json.loads(self.assert_ok(ask("crashes", "--json")).stdout)
                            if each["runtime"]["name"] == "orders"]
-        crash, = wait.until(crashes, log, PATIENCE)
+        crash, = wait.until(crashes, log)
         self.assertEqual(crash["why"], "killed by signal 9 (SIGKILL)")
         self.assertNotIn("missing", self.assert_ok(ask("recent", "--crash", crash["id"], "-o", file, "--force")).stderr)
         self.assertTrue(names_it())
@@ -142,9 +141,9 @@ class OfDocker(Case):
         received = self.lab.new_directory(self.lab.far, "received")
         follower = self.lab.far.start(needs.farport(), "artifacts", *VIA, "--follow", received, **self.options())
         self.addCleanup(follower.stop)
-        wait.until(lambda: f"{identifier}.nettrace" in os.listdir(received), lambda: log() + follower.output(), PATIENCE)
+        wait.until(lambda: f"{identifier}.nettrace" in os.listdir(received), lambda: log() + follower.output())
         self.engine.docker("start", "orders")
-        wait.until(lambda: self.farport("gcdump", "orders", "--keep", *VIA).code == 0, log, PATIENCE)
+        wait.until(lambda: self.farport("gcdump", "orders", "--keep", *VIA).code == 0, log)
         kept = self.assert_ok(self.farport("dump", "orders", "--keep", *VIA)).stdout.strip()
         self.engine.docker("stop", "recorder")
         self.assertIn(f"{kept}.dmp", os.listdir(received), follower.output())

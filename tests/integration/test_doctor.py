@@ -61,7 +61,7 @@ class Doctor(Case):
 
     def doctor(self, *arguments, pair=None, host=None, **options):
         flags = [] if host else (pair or self.lab.tools_pair).flags()
-        return (host or self.lab.near).run(needs.farport(), "doctor", *arguments, *flags, seconds=60, **options)
+        return (host or self.lab.near).run(needs.farport(), "doctor", *arguments, *flags, **options)
 
     def steps(self, *arguments, code, **options):
         """What `--json` prints, after a look at its form."""
@@ -93,7 +93,7 @@ class Doctor(Case):
             return [each for each in found if each["step"] == step and each["level"] != "ok" and
                     all(word in each["text"] + each.get("hint", "") for word in words)]
 
-        wait.until(told, lambda: f"{step}: {words}\n{self.doctor(agent.remote).text}\n{agent.log()}", 30)
+        wait.until(told, lambda: f"{step}: {words}\n{self.doctor(agent.remote).text}\n{agent.log()}")
         return self.steps(agent.remote, code=code)
 
     def skipped(self, found):
@@ -256,7 +256,7 @@ class Runtimes(Doctor):
         directory = self.directory()
         applications = [self.use(self.lab.orders(directory=directory)) for _ in range(10)]
         agent = self.agent(search=[directory])
-        agent.wait_for(*applications, seconds=60)
+        agent.wait_for(*applications)
         found = self.steps(agent.remote, code=0)
         for step in ("answer", "dump", "profile"):
             self.assertEqual(sorted(each["runtime"]["pid"] for each in found if each["step"] == step),
@@ -360,7 +360,7 @@ class Ways(Doctor):
         application = self.use(self.lab.orders())
         inetd = Inetd(self.lab, port=next(self.ports))
         self.addCleanup(inetd.stop)
-        done = self.lab.near.run(needs.farport(), "doctor", "--via", inetd.command, "--json", seconds=60)
+        done = self.lab.near.run(needs.farport(), "doctor", "--via", inetd.command, "--json")
         self.assert_ok(done)
         by_step = {each["step"]: each for each in json.loads(done.stdout)}
         self.assertEqual(by_step["reach"]["level"], "ok")

@@ -49,7 +49,7 @@ class Drain(Case):
             return False
 
     def assert_ends(self, agent):
-        self.assertEqual(agent.process.wait(20), 0, agent.process.output())
+        self.assertEqual(agent.process.wait(), 0, agent.process.output())
 
     def test_an_agent_with_nothing_to_do_ends_at_once(self):
         agent, _, path = self.start(LONG)

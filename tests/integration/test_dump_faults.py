@@ -46,11 +46,11 @@ class Faults(Case):
     def wait_for_sending(self):
         """Until the runtime has written it all and its name is gone, while the transfer goes on."""
         self.wait_for_writing()
-        wait.until(lambda: not dumps.private_directories(self.lab.far.tmp), "the dump is being sent", 60)
+        wait.until(lambda: not dumps.private_directories(self.lab.far.tmp), "the dump is being sent")
 
     def assert_nothing_left(self):
         self.assertEqual(os.listdir(os.path.dirname(self.target)), [])
-        wait.until(lambda: not dumps.private_directories(self.lab.far.tmp), "nothing is left on the far host", 60)
+        wait.until(lambda: not dumps.private_directories(self.lab.far.tmp), "nothing is left on the far host")
 
     def assert_next_one_works(self):
         def takes_one():
@@ -59,7 +59,7 @@ class Faults(Case):
             return done.code == 0
 
         # Until the one before has been cleared away.
-        wait.until(takes_one, "another dump works", 30)
+        wait.until(takes_one, "another dump works")
         self.assertTrue(dumps.core_notes(self.target))
 
     def test_interrupted_while_it_is_written(self):
@@ -145,7 +145,7 @@ class Faults(Case):
                 tool.sendall(ipc.core_dump(3, self.target, 2))
                 time.sleep(number * 0.01)
             # While the one before is being cleared away, there is no other.
-            wait.until(lambda: not dumps.private_directories(self.lab.far.tmp), "it is cleared away", 60)
+            wait.until(lambda: not dumps.private_directories(self.lab.far.tmp), "it is cleared away")
             info = ipc.parse_process_info(sockets.exchange(path, ipc.process_info()))
             self.assertEqual(info[0], self.application.pid_inside)
             self.assertNotIn(proc.status(self.application.process.pid, "State")[0], "Tt")

@@ -91,7 +91,7 @@ class Space(Case):
             file.write(b"x" * (21 << 20))
             file.flush()
             # It never answers.
-            self.assertEqual(tool.wait(15), 1, tool.output())
+            self.assertEqual(tool.wait(), 1, tool.output())
             self.assertIn("limit of 20 MiB", tool.stderr())
             self.assertEqual(dumps.private_directories(self.lab.far.tmp), [])
             # What it wrote has been given back.

@@ -69,7 +69,7 @@ class Endings(Case):
         tool = self.tools.start_driver("until-end", row["local_pid"])
         tool.wait_for_output("open True")
         second.stop()
-        self.assertEqual(tool.wait(20), 0, tool.output())
+        self.assertEqual(tool.wait(), 0, tool.output())
         self.assertIn("whole True", tool.stdout())
         self.assertIn("lost 0", tool.stdout())
         self.mirror.wait_for(self.application)
@@ -85,7 +85,7 @@ class Endings(Case):
             self.mirror.wait_for(self.application)
         finally:
             tool.thaw()
-        tool.wait(15)
+        tool.wait()
         self.assertIn("whole True", tool.stdout(), tool.output())
 
     def test_a_runtime_that_is_killed_in_the_middle_ends_the_session_at_once(self):
@@ -142,16 +142,16 @@ class Endings(Case):
             if len(rows) != 1:
                 return False
             type(self).row = rows[0]
-            return self.tools.driver("info", rows[0]["local_pid"], seconds=10).code == 0
+            return self.tools.driver("info", rows[0]["local_pid"]).code == 0
 
-        wait.until(served, lambda: f"the runtime is reachable again\n{self.mirror.process.output()}", 20)
+        wait.until(served, lambda: f"the runtime is reachable again\n{self.mirror.process.output()}")
 
     def test_tools_that_say_nothing_or_half_a_header_do_not_block_the_others(self):
         idle = [sockets.connect(self.row["socket"]) for _ in range(5)]
         for connection in idle[:3]:
             connection.sendall(ipc.process_info()[:11])
         self.assert_ok(self.tools.driver("info", self.row["local_pid"], seconds=5))
-        self.assert_ok(self.tools.driver("session", self.row["local_pid"], 1, seconds=10))
+        self.assert_ok(self.tools.driver("session", self.row["local_pid"], 1))
         self.assertEqual(self.open_connections(), 0)
         # The runtime's own neighbours are not blocked either.
         direct = sockets.exchange(self.application.socket, ipc.process_info(), 5)
@@ -182,7 +182,7 @@ class Endings(Case):
         tool = self.hold("Orders")
         tool.freeze()
         try:
-            self.assert_ok(self.tools.driver("session", self.row["local_pid"], 2, seconds=15))
+            self.assert_ok(self.tools.driver("session", self.row["local_pid"], 2))
         finally:
             tool.thaw()
             tool.kill()

@@ -37,7 +37,7 @@ class FarportTrace(Recordings, Case):
 
     def record(self, *arguments, **options):
         process = self.start(*arguments, **options)
-        process.wait(90)
+        process.wait()
         return process
 
     def begin(self, *arguments):
@@ -98,7 +98,7 @@ class FarportTrace(Recordings, Case):
             cut()
             time.sleep(1)
         # Some 2,000 events, of which a busy machine records 60 a second.
-        wait.until(lambda: os.path.getsize(file) > 1_000_000, process.output, 180)
+        wait.until(lambda: os.path.getsize(file) > 1_000_000, process.output)
         self.assertEqual(process.stop(signal.SIGINT, 60), 0, process.output())
         self.assert_whole(file)
         self.assertIn("dialling again", process.stderr())
@@ -114,7 +114,7 @@ class FarportTrace(Recordings, Case):
         process = self.start("-o", file, "--providers", ALL_OF_ORDERS, target=f"{self.agent.remote}/{application.pid_inside}")
         self.wait_until_begun(process, file)
         application.stop()
-        self.assertEqual(process.wait(60), 0, process.output())
+        self.assertEqual(process.wait(), 0, process.output())
         self.assertGreater(int(self.assert_ok(self.tools.driver("read", file)).values()["events"]), 0)
 
     def test_a_runtime_that_is_killed_is_said_and_what_came_is_kept(self):
@@ -122,9 +122,9 @@ class FarportTrace(Recordings, Case):
         self.agent.wait_for(self.application, application)
         file = self.file()
         process = self.start("-o", file, "--providers", ALL_OF_ORDERS, target=f"{self.agent.remote}/{application.pid_inside}")
-        wait.until(lambda: os.path.exists(file) and os.stat(file).st_size > 1000, process.output, 60)
+        wait.until(lambda: os.path.exists(file) and os.stat(file).st_size > 1000, process.output)
         application.process.kill()
-        self.assertEqual(process.wait(60), 1, process.output())
+        self.assertEqual(process.wait(), 1, process.output())
         self.assertEqual(process.stdout().strip(), file)
         self.assertIn("it was killed, or it crashed", process.stderr())
         self.assertGreater(os.stat(file).st_size, 1000)
@@ -149,7 +149,7 @@ class FarportTrace(Recordings, Case):
         terminal.wait_for_text("s left")
         self.assertTrue(all(len(line) < 60 for line in terminal.lines()), terminal.shown())
         os.kill(terminal.pid, signal.SIGINT)
-        self.assertEqual(terminal.wait(60), 0, terminal.shown())
+        self.assertEqual(terminal.wait(), 0, terminal.shown())
         self.assertIn("orders.nettrace", "".join(terminal.lines()))
 
     def test_what_goes_wrong_is_said_and_leaves_no_file(self):
@@ -214,7 +214,7 @@ class LeftRunning(Case):
 
     def test_killed(self):
         self.start().kill()
-        self.runtime.wait_until_free(15)
+        self.runtime.wait_until_free()
 
     def test_ended(self):
         process = self.start()

@@ -218,7 +218,7 @@ class Runtimes(Faults):
             seen[0] = now
             return seen[1] > 25
 
-        wait.until(stuck, "the windows are full", 30)
+        wait.until(stuck, "the windows are full")
 
     def test_one_that_is_frozen_does_not_keep_a_dead_tools_connection_open(self):
         application = self.lab.orders(directory=self.lab.far.tmp)
@@ -292,7 +292,7 @@ class Old(Case):
         agent = self.use(self.lab.agent())
         runtime = self.use(FakeRuntime(self.lab, "--fault", "old", "--stream-bytes", "200000"))
         pid = runtime.process.pid_on_host
-        rows = wait.until(lambda: [row for row in agent.runtimes() if row["pid"] == pid], agent.log, 30)
+        rows = wait.until(lambda: [row for row in agent.runtimes() if row["pid"] == pid], agent.log)
         self.assertEqual(rows[0]["name"], "fake_runtime")
         target = f"{agent.remote}/{pid}"
         self.assertIn("fake_runtime", self.assert_ok(self.lab.near.run(needs.farport(), "ps", target, *self.lab.tools_pair.flags())).stdout)
@@ -301,7 +301,7 @@ class Old(Case):
         self.assert_ok(self.lab.near.run(needs.farport(), "trace", target, *self.lab.tools_pair.flags(), "--profile", "gc-collect", "-o", file))
         self.assertEqual(os.stat(file).st_size, 200_000)
         mirror = self.use(self.lab.mirror(agent.remote))
-        wait.until(lambda: [row for row in mirror.rows() if row["pid"] == pid], mirror.process.output, 30)
+        wait.until(lambda: [row for row in mirror.rows() if row["pid"] == pid], mirror.process.output)
 
 
 class ToolsThatMisbehave(Faults):
@@ -340,7 +340,7 @@ class ToolsThatMisbehave(Faults):
             time.sleep(0.3)  # between two looks
             return last == flood.sent
 
-        wait.until(stuck, "the windows are full", 30)
+        wait.until(stuck, "the windows are full")
         self.assertLess(flood.sent, 32 * MIB)
         self.assert_good_one_serves()
         for pid, memory in zip((self.agent.process.pid, self.mirror.process.pid), before):

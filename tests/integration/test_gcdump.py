@@ -97,7 +97,7 @@ class Heap(HeapCase):
         terminal = Terminal(self.lab.near, needs.farport(), "gcdump", self.agent.remote, *self.lab.tools_pair.flags(),
                             columns=60, rows=40)
         self.addCleanup(terminal.close)
-        self.assertEqual(terminal.wait(60), 0, terminal.shown())
+        self.assertEqual(terminal.wait(), 0, terminal.shown())
         self.assertIn("Watched.Held", terminal.shown())
         self.assertIn("…", terminal.shown())
         self.assertTrue(all(len(line) <= 60 for line in terminal.lines()), terminal.shown())
@@ -132,7 +132,7 @@ class Heap(HeapCase):
     def test_two_at_once_count_the_same(self):
         both = [self.look("gcdump", "--format", "json") for _ in range(2)]
         for process in both:
-            self.assertEqual(process.wait(60), 0, process.output())
+            self.assertEqual(process.wait(), 0, process.output())
         heaps = [json.loads(process.stdout()) for process in both]
         # A runtime tells the names of types to one session alone, and the other says that it lacks them.
         for heap in heaps:
@@ -149,7 +149,7 @@ class Heap(HeapCase):
         with self.network.dark():
             time.sleep(2)
         self.network.unthrottle()
-        self.assertEqual(process.wait(60), 0, process.output())
+        self.assertEqual(process.wait(), 0, process.output())
         heap = json.loads(process.stdout())
         self.assertTrue(heap["complete"])
         self.assertEqual(named(heap, "Watched.Held")[0]["objects"], HELD)
@@ -221,7 +221,7 @@ class Wrong(HeapCase):
         asked.begin_session(7)
         wait.until(lambda: 7 in self.scripted.stopped, process.output)
         asked.connection.close()
-        self.assertEqual(process.wait(30), 1, process.output())
+        self.assertEqual(process.wait(), 1, process.output())
         self.assertIn("give it more time with --timeout", process.stderr())
         self.assertFalse(os.path.exists(file))
 
@@ -248,7 +248,7 @@ class LeftBehind(HeapCase):
                 process = self.look("gcdump")
                 time.sleep(moment * 0.02)
                 process.stop(number, 30)
-                self.runtime.wait_until_free(15)
+                self.runtime.wait_until_free()
 
 
 if __name__ == "__main__":

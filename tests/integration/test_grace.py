@@ -9,8 +9,6 @@ from harness.case import main
 from harness.exchange import HEAD_BYTES, ask, read_exactly
 
 GRACE_SECONDS = 2
-# For the end of a connection: the grace period, and what a loaded machine may add.
-ENDED_SECONDS = 20.0
 
 
 def with_errors(connection):
@@ -27,20 +25,20 @@ class EndingsOf(Breaking):
 
     def assert_tool_is_told(self, exchange):
         """That the tool's end is a reset."""
-        error = exchange.at_tool.ended(ENDED_SECONDS)
+        error = exchange.at_tool.ended()
         self.assertEqual(getattr(error, "errno", None), errno.ECONNRESET, exchange.describe())
 
     def assert_runtime_is_rid_of(self, exchange):
         """That the runtime has been told to stop the session, and that its connection is closed."""
         wait.until(lambda: exchange.number in self.runtime.stopped,
-                   lambda: f"session {exchange.number} is stopped, not just {self.runtime.stopped}", ENDED_SECONDS)
-        exchange.at_runtime.join(ENDED_SECONDS)
+                   lambda: f"session {exchange.number} is stopped, not just {self.runtime.stopped}")
+        exchange.at_runtime.join(wait.LONGEST_SECONDS)
         self.assertFalse(exchange.at_runtime.is_alive(), "the runtime's connection is still open")
         self.assertIsNone(exchange.at_runtime.wrong)
         self.assertEqual(self.runtime.stopped.count(exchange.number), 1)
 
     def assert_new_ones_work(self, mirror):
-        wait.until(lambda: mirror.states()[-1], lambda: f"the session is up\n{mirror.process.output()}", 30)
+        wait.until(lambda: mirror.states()[-1], lambda: f"the session is up\n{mirror.process.output()}")
         exchange = self.exchange(mirror)
         exchange.wait_for_more()
         exchange.finish()
@@ -105,7 +103,7 @@ class Grace(EndingsOf):
         exchange.at_runtime.whole(1000)
         self.proxy.kill()
         self.assert_tool_is_told(exchange)
-        wait.until(lambda: exchange.number in self.runtime.stopped, "the session is stopped", ENDED_SECONDS)
+        wait.until(lambda: exchange.number in self.runtime.stopped, "the session is stopped")
 
     def test_an_answer_that_takes_longer_than_the_grace_period_is_no_break(self):
         for broken in (False, True):
@@ -126,7 +124,7 @@ class Grace(EndingsOf):
         tool = ask(self.socket_of(self.proxied))
         asked = self.runtime.next()
         self.proxy.kill()
-        asked.connection.settimeout(ENDED_SECONDS)
+        asked.connection.settimeout(wait.LONGEST_SECONDS)
         self.assertIn(with_errors(asked.connection), (None, errno.ECONNRESET))
         self.assert_is_no_success(tool)
 
@@ -140,7 +138,7 @@ class Grace(EndingsOf):
 
     def assert_is_no_success(self, tool):
         """That a tool which has had no answer gets an error: in the protocol's words, or a reset."""
-        tool.settimeout(ENDED_SECONDS)
+        tool.settimeout(wait.LONGEST_SECONDS)
         try:
             ipc.parse_error(sockets.read_to_end(tool))
         except OSError as error:

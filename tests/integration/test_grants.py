@@ -263,7 +263,7 @@ class WrongGrants(Case):
 
     def assert_wrong(self, flags, *words):
         finished = self.lab.far.run(
-            needs.farport(), "serve", *self.lab.agent_pair.flags(), "--listen", "127.0.0.1:9010", *flags, seconds=10)
+            needs.farport(), "serve", *self.lab.agent_pair.flags(), "--listen", "127.0.0.1:9010", *flags)
         self.assertEqual(finished.code, 2, finished.described)
         for word in words:
             self.assertIn(word, finished.stderr)

@@ -21,7 +21,7 @@ class HostileText(Case):
         cls.agent.wait_for(cls.runtime)
 
     def farport(self, *arguments, pair=None):
-        return self.lab.near.run(needs.farport(), *arguments, *(pair or self.lab.tools_pair).flags(), seconds=30)
+        return self.lab.near.run(needs.farport(), *arguments, *(pair or self.lab.tools_pair).flags())
 
     def assert_harmless(self, process, shown=r"x\n{"):
         """That nothing acts in what the program has printed, and that the text is there to be read."""

@@ -78,10 +78,10 @@ class Recordings(Case):
         def begun():
             self.application.get("/log", message="début", level="Debug", category="Orders.Pricing")
             return process.stdout()
-        wait.until(begun, process.output, 20)
+        wait.until(begun, process.output)
         self.application.get("/log", message="not this", level="Warning", category="Other")
         self.application.get("/log", message="fin", level="Error", category="Other")
-        wait.until(lambda: "fin it is" in process.stdout(), process.output, 20)
+        wait.until(lambda: "fin it is" in process.stdout(), process.output)
         process.kill()
         lines = own_lines(json.loads(line) for line in process.stdout().splitlines())
         self.assertEqual({(line["category"], line["arguments"]["Text"]) for line in lines},
@@ -173,7 +173,7 @@ class LeftRunning(Case):
             process = self.lab.near.start(*self.api.curl(f"{self.api.base}/v1/runtimes/{self.id}/{kind}"), name="curl")
             self.runtime.wait_until_enabled()
             process.kill()
-            self.runtime.wait_until_free(5)
+            self.runtime.wait_until_free()
 
     def test_the_agent_ends(self):
         agent = self.lab.agent(port=9003)
@@ -184,9 +184,9 @@ class LeftRunning(Case):
                                       name="curl")
         self.runtime.wait_until_enabled()
         agent.stop()
-        self.runtime.wait_until_free(5)
+        self.runtime.wait_until_free()
         # Either it is whole, or curl says that it isn't.
-        if process.wait(20) == 0:
+        if process.wait() == 0:
             self.assertEqual(self.assert_ok(self.tools.driver("read", file)).values()["whole"], "True", process.output())
 
 
@@ -226,7 +226,7 @@ class Readers(Case):
         self.begin()
         (first, reader), (second, _) = self.start(), self.start()
         os.kill(reader, signal.SIGKILL)
-        self.assertEqual(first.wait(15), RESET, first.output())
+        self.assertEqual(first.wait(), RESET, first.output())
         before = len(second.stdout())
         wait.until(lambda: len(second.stdout()) > before, second.output)
         second.kill()
@@ -252,7 +252,7 @@ class Readers(Case):
         self.begin()
         request, sampler = self.start_profile()
         os.kill(sampler, signal.SIGKILL)
-        self.assertEqual(request.wait(20), 0, request.output())
+        self.assertEqual(request.wait(), 0, request.output())
         self.assertIn("they are incomplete", request.stdout())
         wait.until(lambda: not self.readers(), self.agent.log)
 

@@ -32,7 +32,7 @@ class Hung(Case):
 
     def run_to_end(self, command, *arguments):
         process = self.start(command, *arguments)
-        return process.wait(60), process
+        return process.wait(), process
 
     def freeze(self):
         self.application.process.freeze()
@@ -75,7 +75,7 @@ class Hung(Case):
         process = self.start("gcdump")
         process.wait_for_output("waiting for up to 30 s (--timeout)")
         self.application.process.thaw()
-        self.assertEqual(process.wait(60), 0, process.output())
+        self.assertEqual(process.wait(), 0, process.output())
         self.assertIn("Orders.Order ", process.stdout())
 
     def test_a_profile_of_the_kernels_does_without_it(self):
@@ -84,7 +84,7 @@ class Hung(Case):
         # It is asked for the names of its methods once the samples are there.
         time.sleep(1)
         self.freeze()
-        self.assertEqual(process.wait(60), 0, process.output())
+        self.assertEqual(process.wait(), 0, process.output())
         self.assertIn("methods of .NET have no names: cannot get an answer from orders: there was none for 6 s", process.stderr())
         self.assertTrue(os.path.exists(file))
 
@@ -108,7 +108,7 @@ class Hung(Case):
         self.assertTrue(process.running(), process.output())
         process.send(signal.SIGINT)
         # Now it is asked to stop, and does not answer.
-        self.assertEqual(process.wait(30), 3, process.output())
+        self.assertEqual(process.wait(), 3, process.output())
         self.assertGreater(os.path.getsize(file), 0)
         self.assertIn(file, process.stdout())
 
@@ -174,7 +174,7 @@ class Hung(Case):
         process = self.lab.near.start(needs.farport(), "stacks", late.remote, *self.lab.tools_pair.flags())
         process.wait_for_output("has not answered for 5 s: its process is stopped")
         self.application.process.thaw()
-        self.assertEqual(process.wait(60), 0, process.output())
+        self.assertEqual(process.wait(), 0, process.output())
         known = wait.until(lambda: [each for each in api.json("/v1/runtimes") if each["version"]], late.log)
         self.assertEqual([each["id"] for each in known], [self.runtime["id"]])
 
@@ -187,7 +187,7 @@ class Hung(Case):
         mirror.process.wait_for_output("is stopped: tools wait until it answers")
         self.assertTrue(tool.running(), tool.output())
         self.application.process.thaw()
-        self.assertEqual(tool.wait(60), 0, tool.output())
+        self.assertEqual(tool.wait(), 0, tool.output())
         self.assert_ok(self.tools.driver("read", file))
 
     def test_recordings_by_http_end_with_their_callers(self):

@@ -90,7 +90,7 @@ class Kubectl(Case):
         (directory / "kubectl").write_text(kubectl, encoding="ascii")
         (directory / "kubectl").chmod(0o755)
         (directory / "pod.json").write_text(json.dumps(pod), encoding="utf-8")
-        done = self.lab.near.run(needs.farport(), "ps", "k8s://prod/orders-1", "--image", "farport:0.1.0", seconds=120,
+        done = self.lab.near.run(needs.farport(), "ps", "k8s://prod/orders-1", "--image", "farport:0.1.0",
                                  environment={"PATH": f"{directory}:/usr/bin:/bin"})
         self.assertEqual(done.code, 1, done.described)
         return done.stderr, directory
@@ -166,7 +166,7 @@ class Played(Case):
 
     def ask(self, *arguments):
         """farport, as alice, from outside."""
-        return self.lab.near.run(needs.farport(), *arguments, seconds=90.0, environment=self.environment())
+        return self.lab.near.run(needs.farport(), *arguments, environment=self.environment())
 
     def environment(self):
         """Hers."""
@@ -182,7 +182,7 @@ class Played(Case):
             said, code = self.lab.near.pipe([needs.farport(), "ps", self.remote(), "--json"], b"", environment=self.environment())
             return json.loads(said) if code == 0 else None
 
-        return wait.until(found, lambda: self.podman.logs(self.container("farport")) + self.ask("ps", self.remote()).text, 40)
+        return wait.until(found, lambda: self.podman.logs(self.container("farport")) + self.ask("ps", self.remote()).text)
 
     def assert_traced(self):
         """That the stock dotnet-trace, elsewhere, records what the application does."""
@@ -207,7 +207,7 @@ class Played(Case):
         self.assertIn("dialled in at /tmp/farport.sock", self.podman.logs(self.container("farport")))
 
     def test_a_daemon_of_the_node_sees_applications_that_know_nothing_of_it(self):
-        self.start("--network", "none", "localhost/orders:1.0", "--seconds", "600")
+        self.start("--network", "none", "localhost/orders:1.0", "--discounts", "10", "--seconds", "3600")
         certificates = pathlib.Path(self.lab.new_directory(self.lab.far, "certificates"))
         for name, content in kubernetes.files_of(self.pair).items():
             (certificates / name).write_bytes(content)

@@ -102,7 +102,7 @@ class LeftRunning(Case):
         tool = self.hold(mirror, directory)
         mirror.stop()
         self.runtime.wait_until_free(AT_ONCE_SECONDS)
-        tool.wait(10)
+        tool.wait()
 
     def test_a_mirror_that_is_killed(self):
         directory = self.lab.new_directory(self.lab.near, "killed")
@@ -110,13 +110,13 @@ class LeftRunning(Case):
         tool = self.hold(mirror, directory)
         mirror.process.kill()
         self.runtime.wait_until_free(AFTER_GRACE_SECONDS)
-        tool.wait(10)
+        tool.wait()
 
     def test_a_network_that_has_died(self):
         tool = self.hold()
         with self.network.dark():
             self.runtime.wait_until_free(AFTER_GRACE_SECONDS)
-        tool.wait(10)
+        tool.wait()
         self.assertNotIn("ended True", tool.stdout(), "the tool took it for a proper end")
 
     def test_a_tool_that_is_killed_while_the_network_is_away(self):
@@ -130,9 +130,9 @@ class LeftRunning(Case):
         seen = len(self.mirror.states())
         # Nobody else reaches the runtime: the agent has done it before it ended.
         self.agent.process.send(15)
-        self.assertEqual(self.agent.process.wait(30), 0, self.agent.process.output())
+        self.assertEqual(self.agent.process.wait(), 0, self.agent.process.output())
         self.runtime.wait_until_free(AT_ONCE_SECONDS)
-        tool.wait(10)
+        tool.wait()
         self.start_agent_again(seen)
 
     def test_an_agent_that_is_told_twice(self):
@@ -143,7 +143,7 @@ class LeftRunning(Case):
         self.agent.process.send(15)
         self.agent.process.wait(AT_ONCE_SECONDS)
         self.runtime.wait_until_free(AT_ONCE_SECONDS)
-        tool.wait(10)
+        tool.wait()
         self.start_agent_again(seen)
 
     def start_agent_again(self, seen):

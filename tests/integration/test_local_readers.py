@@ -52,7 +52,7 @@ class LocalReaders(Looking, Case):
             with self.subTest(command[0]):
                 process, _, reader = self.start(*command)
                 os.kill(reader, signal.SIGKILL)
-                self.assertEqual(process.wait(30), 1, process.output())
+                self.assertEqual(process.wait(), 1, process.output())
                 self.assertIn("cannot read what the runtime says: its reader process exited", process.stderr())
 
     def test_one_that_stands_still_does_not_hold_ctrl_c_up(self):
@@ -87,7 +87,7 @@ class LocalReaders(Looking, Case):
     def test_names_are_not_missed_where_what_starts_readers_was_killed(self):
         process, starter, reader = self.start("exceptions")
         os.kill(starter, signal.SIGKILL)
-        self.assertEqual(process.wait(30), 1, process.output())
+        self.assertEqual(process.wait(), 1, process.output())
         self.assertIn("its reader process exited", process.stderr())
         self.assertFalse(proc.is_alive(reader))
 

@@ -44,7 +44,7 @@ class LocalUsers(Case):
             needs.program("setpriv"), "--reuid", USER, "--regid", USER, "--clear-groups", "--inh-caps=-all",
             "python3", "-B", hostile_user.__file__, kind.__name__, self.search, count, name=kind.__name__)
         self.addCleanup(process.kill)
-        process.wait_for_output("ready", 180)
+        process.wait_for_output("ready")
         return process
 
     def assert_serves(self):
@@ -71,7 +71,7 @@ class LocalUsers(Case):
         another = self.lab.orders(directory=self.search)
         self.addCleanup(another.kill)
         wait.until(lambda: another.pid_inside in [runtime["pid"] for runtime in self.agent.runtimes()],
-                   lambda: f"the agent finds another runtime\n{self.agent.log()[-3000:]}", 20)
+                   lambda: f"the agent finds another runtime\n{self.agent.log()[-3000:]}")
         another.stop()
 
     def test_ten_thousand_sockets_that_nobody_listens_on(self):

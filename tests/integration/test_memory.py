@@ -70,7 +70,7 @@ class Flooded(Case):
         print(f"{self._testMethodName}: {answered}, peak {peak >> 20} MiB of 64", file=sys.stderr)
         self.assertLess(answered["p99_ms"], FROZEN_MS)
         wait.until(lambda: proc.memory_kib(pid) << 10 < self.RETURNED,
-                   lambda: f"its memory returns: {proc.memory_kib(pid)} KiB", 15)
+                   lambda: f"its memory returns: {proc.memory_kib(pid)} KiB")
 
 
 class Memory(Flooded):
@@ -119,7 +119,7 @@ class ManyRuntimes(Flooded):
         super().prepare()
         cls.lab.far.start(needs.fake_runtime(), "--many", MANY, cls.lab.far.tmp, "--pid", 10_000, "--command-line",
                           "dotnet " + LONGEST_LINE * "x")
-        wait.until(lambda: len(cls.agent.runtimes()) == MANY + 2, "it lists all of them", 60)
+        wait.until(lambda: len(cls.agent.runtimes()) == MANY + 2, "it lists all of them")
 
     def test_lists_that_are_read_and_lists_that_are_not(self):
         self.assert_lives(*(self.flood(kind, self.observer) for kind in ("lists", "lists_read", "requests_read")))
@@ -160,7 +160,7 @@ class RecordedByEachRoute(Flooded):
     def ask(self, path):
         """The status of the answer, and why; None where it breaks off."""
         try:
-            answer = Api(self.lab, self.lab.tools_pair).request(path, seconds=90)
+            answer = Api(self.lab, self.lab.tools_pair).request(path)
         except AssertionError as broken:
             self.assertRegex(str(broken), self.BROKEN_OFF)
             return None, str(broken)
@@ -194,7 +194,7 @@ class LookedAt(Flooded):
     def ask(self, runtime, seconds):
         """What a profile from outside comes to."""
         path = f"/v1/runtimes/{runtime['id']}/profile?event=wall&frequency=99&format=folded&duration={seconds}"
-        return Api(self.lab, self.lab.tools_pair).request(path, "--request", "POST", seconds=90)
+        return Api(self.lab, self.lab.tools_pair).request(path, "--request", "POST")
 
     def test_threads_whose_stacks_are_never_alike_and_mappings_with_long_paths(self):
         hostile = self.use(FakeRuntime(self.lab, "--burden", self.THREADS, self.MAPPINGS, self.lab.far.tmp, pid=4713))
@@ -284,7 +284,7 @@ class Laptop(Case):
             for name, code, words in commands:
                 with self.subTest(f"{attack}: {name}"):
                     process = self.start(name)
-                    ended = process.wait(60)
+                    ended = process.wait()
                     self.assertIn(ended, (0, 1) if code is None else (code,), process.stderr())
                     self.assertIn(words, process.stderr() + process.stdout()[:100_000])
                     interrupted = self.start(name)
@@ -292,7 +292,7 @@ class Laptop(Case):
                                interrupted.output)
                     interrupted.send(signal.SIGINT)
                     # Where it was about to end it may be the kernel that ends it.
-                    self.assertIn(interrupted.wait(15), (0, 1, 130, -signal.SIGINT), interrupted.stderr())
+                    self.assertIn(interrupted.wait(), (0, 1, 130, -signal.SIGINT), interrupted.stderr())
             hostile.stop()
         print(f"peak of the commands: {self.group.peak() >> 20} MiB", file=sys.stderr)
 

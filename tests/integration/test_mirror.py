@@ -234,13 +234,13 @@ class Mirrors(Case):
         self.assertIn(str(self.application.pid_inside), script.stdout())
         mirror = proc.children(script.pid)[0]
         os.kill(mirror, signal.SIGTERM)
-        script.wait(10)
+        script.wait()
         # What was ended is the shell; the mirror notices that its terminal has gone.
         wait.until(lambda: not os.listdir(self.directory), lambda: f"nothing is left of {os.listdir(self.directory)}")
 
     def test_a_directory_that_cannot_be_used_is_named(self):
         finished = self.lab.near.run(needs.farport(), "connect", self.agent.remote, "--socket-dir", "/nowhere/at/all",
-                                     *self.lab.tools_pair.flags(), seconds=10)
+                                     *self.lab.tools_pair.flags())
         self.assertIn(finished.code, (1, 2), finished.described)
         self.assertIn("/nowhere/at/all", finished.stderr)
 

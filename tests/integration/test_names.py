@@ -147,7 +147,7 @@ class Names(Case):
             self.addCleanup(self.lab.far.add_address, f"{used}/{bits}")
             wait.until(lambda: [each for each in mirror.rows() if each["breaks"] == 1 and each["connected"]
                                 and each["agent"] != row["agent"]],
-                       lambda: f"it goes on elsewhere\n{mirror.process.output()}", 20)
+                       lambda: f"it goes on elsewhere\n{mirror.process.output()}")
             self.assertTrue(ipc.is_ok(sockets.exchange(row["socket"], ipc.process_info())))
             self.assertEqual(len(mirror.placeholders()), 1)
             # More than what may have been under way.
@@ -179,7 +179,7 @@ class Names(Case):
         self.lab.far.remove_address(f"{used}/{bits}")
         self.addCleanup(self.lab.far.add_address, f"{used}/{bits}")
         wait.until(lambda: [each for each in mirror.rows() if each["connected"] and each["agent"] != row["agent"]],
-                   lambda: f"the other name takes over\n{mirror.process.output()}", 20)
+                   lambda: f"the other name takes over\n{mirror.process.output()}")
         mirror.wait_for(runtime)
         self.assertTrue(agent.process.running())
 
@@ -213,7 +213,7 @@ class Names(Case):
         self.lab.near.move_name(NAME, new)
         moved = time.monotonic()
         wait.until(lambda: second.pid_inside in [row["pid"] for row in mirror.rows()],
-                   lambda: f"the new one is mirrored\n{mirror.process.output()}", 10)
+                   lambda: f"the new one is mirrored\n{mirror.process.output()}")
         self.assertLess(time.monotonic() - moved, 5)
         mirror.wait_for(second)
         wait.until(lambda: len(mirror.placeholders()) == 1, lambda: f"one is left of {mirror.placeholders()}")
@@ -230,7 +230,7 @@ class Names(Case):
         # What is connected is still wanted, whatever the name says for the moment.
         mirror.wait_for(*runtimes)
         agents[0].process.kill()
-        mirror.wait_for(*runtimes[1:], seconds=12)
+        mirror.wait_for(*runtimes[1:])
         gone = re.compile(rf"the agent at {re.escape(addresses[0])}:\d+ is gone: {NAME}")
         wait.until(lambda: gone.search(mirror.process.stderr()), "it says so")
 
@@ -240,7 +240,7 @@ class Names(Case):
         mirror = self.mirror()
         wait.until(lambda: NAME in mirror.process.stderr(), "it says that the name is not known")
         self.lab.near.move_name(NAME, self.lab.far.address)
-        row, = mirror.wait_for(runtime, seconds=10)
+        row, = mirror.wait_for(runtime)
         self.assertEqual(row["breaks"], 0)
 
     def test_run_says_which_name_is_not_known(self):
@@ -254,9 +254,13 @@ class Names(Case):
         runtime = self.runtime()
         agent = self.agent(runtime, "localhost")
         port = f":{self.port:04X} "
-        for table in ("tcp", "tcp6"):
+
+        def listens(table):
             with open(f"/proc/{agent.process.pid}/net/{table}", encoding="ascii") as lines:
-                self.assertTrue([line for line in lines if port in line and " 0A " in line], table)
+                return [line for line in lines if port in line and " 0A " in line]
+        for table in ("tcp", "tcp6"):
+            # The agent listens on one after the other.
+            wait.until(lambda table=table: listens(table), f"it is in {table}")
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ class OutputFiles(Case):
 
     def run_to_end(self, command, file, *more, agent=None):
         process = self.start(command, file, *more, agent=agent)
-        return process.wait(60), process
+        return process.wait(), process
 
     def test_a_full_disk_leaves_the_old_file_and_nothing_cut(self):
         # What is logged and thrown goes the same way as counters, but this application does neither.
@@ -46,7 +46,7 @@ class OutputFiles(Case):
                 process = self.lab.near.start(
                     "unshare", "--mount", "sh", "-c", script, directory, OLD.decode(), name, room, needs.farport(), command,
                     self.agent.remote, *self.lab.tools_pair.flags(), *COMMANDS[command][1:], "-o", f"{directory}/{name}", "--force")
-                self.assertEqual(process.wait(60), 1, process.output())
+                self.assertEqual(process.wait(), 1, process.output())
                 self.assertEqual(process.stdout(), f"{name}\n{OLD.decode()}", process.output())
                 said = process.stderr()
                 self.assertTrue("No space left on device" in said or "are free there" in said, said)
@@ -87,7 +87,7 @@ class OutputFiles(Case):
                     old.write(OLD)
                 process = self.agent.wait_for_session_of(lambda command=command, file=file: self.start(command, file, "--force"))
                 process.send(signal.SIGINT)
-                self.assertEqual(process.wait(20), 130, process.output())
+                self.assertEqual(process.wait(), 130, process.output())
                 self.assertEqual(os.listdir(directory), [name])
                 with open(file, "rb") as kept:
                     self.assertEqual(kept.read(), OLD)
@@ -113,7 +113,7 @@ class OutputFiles(Case):
         process = self.start("counters", file)
         wait.until(lambda: os.path.exists(file) and os.path.getsize(file) > 0, process.output)
         process.send(signal.SIGINT)
-        self.assertEqual(process.wait(20), 0, process.output())
+        self.assertEqual(process.wait(), 0, process.output())
         self.assertGreater(os.path.getsize(file), 0)
 
 

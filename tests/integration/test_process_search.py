@@ -67,7 +67,7 @@ class ProcessSearch(Case):
             self.assertEqual(len(done.stdout.splitlines()), 1, done.described)
             return done.stderr if all(word in done.stderr for word in words) else None
 
-        return wait.until(asked, lambda: f"{words} in\n{self.ps(agent).stderr}\n{agent.log()}", 30)
+        return wait.until(asked, lambda: f"{words} in\n{self.ps(agent).stderr}\n{agent.log()}")
 
     def trace(self, agent, application, *others):
         """Records with the stock tool."""
@@ -133,7 +133,7 @@ class AsRoot(ProcessSearch):
     def test_ten_at_once(self):
         agent = self.agent()
         applications = [self.private_tmp() for _ in range(10)]
-        agent.wait_for(*applications, seconds=60)
+        agent.wait_for(*applications)
         for application in applications[:9]:
             application.kill()
         agent.wait_for(applications[9])

@@ -45,7 +45,7 @@ class Server:
         lab.far.know(AGENT_NAME, lab.far.address)
         self.process = lab.far.start(needs.program("prometheus"), f"--config.file={self.configuration}",
                                      f"--storage.tsdb.path={directory}/data", f"--web.listen-address=127.0.0.1:{PORT}")
-        self.process.wait_for_output("Server is ready", 60)
+        self.process.wait_for_output("Server is ready")
 
     def api(self, path, **query):
         """What its API answers."""
@@ -65,7 +65,7 @@ class Server:
 
     def stop(self):
         """Ends it."""
-        self.process.stop(seconds=60)
+        self.process.stop()
 
 
 def dashboard_queries():
@@ -103,17 +103,17 @@ class Scraped(Case):
         file = os.path.join(self.lab.new_directory(self.lab.near, "trace"), "orders.nettrace")
         trace = self.use_trace(file)
         for job in ("farport", "farport-tls", "farport-applications"):
-            wait.until(lambda: self.server.values(f'up{{job="{job}"}}') == [1], self.targets, 60)
+            wait.until(lambda: self.server.values(f'up{{job="{job}"}}') == [1], self.targets)
         for query in dashboard_queries():
             def has_data():
                 self.use_the_agent()
                 return self.server.values(query)
 
-            wait.until(has_data, lambda: f"there is data for {query}\n{self.targets()}", 90)
+            wait.until(has_data, lambda: f"there is data for {query}\n{self.targets()}")
         wait.until(lambda: self.server.values('farport_diagnostic_connections{job="farport"}')[0] >= 1, "the trace is seen")
         self.assertTrue(trace.running(), trace.output())
         trace.send(signal.SIGINT)
-        self.assertEqual(trace.wait(60), 0, trace.output())
+        self.assertEqual(trace.wait(), 0, trace.output())
         self.assertTrue([frame for frame in self.tools.frames(file) if "Orders.Pricing.PriceOrder" in frame])
 
     def use_trace(self, file):
@@ -131,7 +131,7 @@ class Scraped(Case):
         self.assertEqual(len(rules), 12)
         for name in ("FarportDown", "FarportNotReady", "FarportCertificateExpiresSoon", "FarportSessionsAtLimit"):
             rule = next(rule for rule in rules if rule["name"] == name)
-            wait.until(lambda: self.rule(name)["health"] == "ok", rule, 60)
+            wait.until(lambda: self.rule(name)["health"] == "ok", rule)
             self.assertEqual(self.rule(name)["state"], "inactive")
 
     def rule(self, name):

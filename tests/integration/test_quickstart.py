@@ -110,7 +110,7 @@ class Quickstart(Case):
         terminal.wait_for_text("Paste the invitation")
         invitation = self.invitation(agent)
         terminal.type(invitation + "\n")
-        terminal.wait_for_text("orders", 20)
+        terminal.wait_for_text("orders")
         self.assertNotIn(invitation[40:60], "".join(terminal.everything()))
 
     def test_what_is_no_invitation_is_said_and_nothing_is_kept(self):

@@ -129,7 +129,7 @@ class Raw(Case):
         for address in (self.lab.far.address, "0.0.0.0"):
             finished = self.lab.far.run(
                 needs.farport(), "serve", *self.lab.agent_pair.flags(), "--allow-all", "--listen", "127.0.0.1:9010",
-                "--insecure-loopback", f"{address}:9011", seconds=10)
+                "--insecure-loopback", f"{address}:9011")
             self.assertEqual(finished.code, 2, finished.described)
             self.assertIn(address, finished.stderr)
 

@@ -21,7 +21,7 @@ class RealStores(StoreCase):
 
     def wait_for_stored(self, bucket, identifier):
         """That the bucket has the whole of it."""
-        wait.until(lambda: bucket.name in self.about(identifier)["sent_to"], lambda: f"{identifier}\n{self.agent.log()}", 60)
+        wait.until(lambda: bucket.name in self.about(identifier)["sent_to"], lambda: f"{identifier}\n{self.agent.log()}")
         description = json.loads(bucket.read(identifier + ".json"))
         content = bucket.read(identifier + description["ending"])
         self.assertEqual((hashlib.sha256(content).hexdigest(), len(content)), (description["sha256"], description["size"]))
@@ -48,7 +48,7 @@ class RealStores(StoreCase):
                 bucket.stop()
                 second = self.keep()
                 if kind is S3:  # Azure's library goes on trying for minutes.
-                    self.wait_for_log(f"{second} stays here, and is tried again in 5 s: .*connection refused", 60)
+                    self.wait_for_log(f"{second} stays here, and is tried again in 5 s: .*connection refused")
                 self.agent.process.kill()
                 self.start()
                 bucket.start()
@@ -64,7 +64,7 @@ class RealStores(StoreCase):
                 bucket = self.begin_with(kind, more="stream = true\n")
                 self.begin(bucket, more='size = "20MiB"\n')
                 dump = self.assert_ok(self.farport("dump", "--keep", "--longest-stop", "5m")).stdout.strip()
-                description = wait.until(lambda: (found := self.about(dump))["state"] != "under_way" and found, self.agent.log, 60)
+                description = wait.until(lambda: (found := self.about(dump))["state"] != "under_way" and found, self.agent.log)
                 self.assertEqual((description["state"], description["only_in"]), ("whole", bucket.name), self.agent.log())
                 self.assertEqual(hashlib.sha256(bucket.read(dump + ".dmp")).hexdigest(), description["sha256"])
                 self.agent.stop()

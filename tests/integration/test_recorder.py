@@ -56,7 +56,7 @@ class Recording:
                 return False
             with open(file, "rb") as opened:
                 return text.encode("utf-16-le") in opened.read()
-        wait.until(holds, self.agent.log, 60)
+        wait.until(holds, self.agent.log)
 
 
 class Recorder(Recording, Case):
@@ -72,7 +72,7 @@ class Recorder(Recording, Case):
         cls.agent.wait_for(cls.application)
 
     def setUp(self):
-        wait.until(lambda: self.recent()[0].code == 0, self.agent.log, 30)
+        wait.until(lambda: self.recent()[0].code == 0, self.agent.log)
 
     def test_what_happened_before(self):
         for number in range(5):
@@ -165,7 +165,7 @@ class Recorder(Recording, Case):
             return dict(line.rsplit(" ", 1) for line in text.splitlines() if line.startswith("farport_recorder_"))
         self.assertEqual(metrics()["farport_recorder_runtimes"], "1")
         self.assertGreater(int(metrics()["farport_recorder_bytes"]), 1000)
-        wait.until(lambda: int(metrics()["farport_recorder_reach_seconds"]) > 1, metrics, 30)
+        wait.until(lambda: int(metrics()["farport_recorder_reach_seconds"]) > 1, metrics)
 
     def test_the_last_seconds_alone(self):
         self.application.get("/throw", message="long ago")
@@ -234,7 +234,7 @@ class Ends(Recording, Case):
             self.agent = self.lab.agent("--recorder", allow=ALLOW_TOOLS)
             self.agent.wait_for(self.application)
             self.application.get("/throw", message="once more")
-            wait.until(lambda: self.recent()[0].code == 0, self.agent.log, 30)
+            wait.until(lambda: self.recent()[0].code == 0, self.agent.log)
             self.agent.process.kill()
         self.assertEqual(self.application.get("/tick"), "0")
 
@@ -265,13 +265,13 @@ class BlackBox(Recording, Case):
     def setUp(self):
         self.application = self.use(Watched(self.lab))
         self.agent.wait_for(self.application)
-        wait.until(lambda: self.recent()[0].code == 0, self.agent.log, 30)
+        wait.until(lambda: self.recent()[0].code == 0, self.agent.log)
 
     def crash(self):
         """What is kept of the application of this test."""
         def kept():
             return [crash for crash in self.crashes() if crash["runtime"]["pid"] == self.application.pid_inside]
-        return wait.until(kept, self.agent.log, 30)[0]
+        return wait.until(kept, self.agent.log)[0]
 
     def end(self, how, reason):
         """Has the application end, and checks what is kept."""
@@ -308,7 +308,7 @@ class BlackBox(Recording, Case):
             for _ in range(10):
                 self.application.get("/burn")
             return len(self.samples()) > 10
-        wait.until(busy, self.agent.log, 60)
+        wait.until(busy, self.agent.log)
         # As stock tools see it, with names.
         done, file = self.recent()
         self.assert_ok(done)
@@ -444,16 +444,16 @@ class ManyMethods(Recording, Case):
 
         def are_kept():
             return b"farport-recent-names: yes" in Api(self.lab).request(names, "-X", "POST", "--dump-header", "-").body
-        wait.until(are_kept, self.agent.log, 30)
+        wait.until(are_kept, self.agent.log)
         application.get("/compile", count=25_000)
         # Their loads come within tenths of a second, and then the runtime is asked for all names again.
         time.sleep(1)
-        wait.until(are_kept, self.agent.log, 90)
+        wait.until(are_kept, self.agent.log)
         for _ in range(50):
             application.get("/compiled")
         time.sleep(0.5)
         application.process.kill()
-        crash, = wait.until(self.crashes, self.agent.log, 30)
+        crash, = wait.until(self.crashes, self.agent.log)
         done, file = self.recent("--crash", crash["id"])
         self.assertNotIn("missing", self.assert_ok(done).stderr)
         stacks = self.thrown(file)
@@ -471,10 +471,10 @@ class OutOfMemory(Recording, Case):
         self.addCleanup(application.process.kill)
         self.agent = self.use(self.lab.agent("--recorder", "--artifacts", directory, allow=ALLOW_TOOLS))
         self.agent.wait_for(application)
-        wait.until(lambda: self.recent()[0].code == 0, self.agent.log, 30)
+        wait.until(lambda: self.recent()[0].code == 0, self.agent.log)
         with contextlib.suppress(ConnectionError, http.client.HTTPException):
             application.get("/hold", count=2_000_000)
-        done = wait.until(lambda: [crash for crash in self.crashes() if crash["why"]], self.agent.log, 60)
+        done = wait.until(lambda: [crash for crash in self.crashes() if crash["why"]], self.agent.log)
         self.assertEqual(done[0]["why"], "killed by signal 9 (SIGKILL): its control group ran out of memory")
 
 
@@ -490,10 +490,10 @@ class Runtimes(Recording, Case):
         def told():
             done, file = self.recent()
             return {event[1] for event in traces.ours(self.lab.near, file).of(traces.RUNTIME)} if done.code == 0 else set()
-        wait.until(lambda: told() >= {EXCEPTION_THROWN, COLLECTION_BEGINS}, self.agent.log, 60)
+        wait.until(lambda: told() >= {EXCEPTION_THROWN, COLLECTION_BEGINS}, self.agent.log)
         self.assert_named(*self.recent())
         application.kill()
-        crash, = wait.until(self.crashes, self.agent.log, 30)
+        crash, = wait.until(self.crashes, self.agent.log)
         self.assert_named(*self.recent("--crash", crash["id"]), at_the_end=20)
 
     def assert_named(self, done, file, at_the_end=0):

@@ -25,7 +25,7 @@ class Refused(Case):
         self.agent.wait_for(self.application)
 
     def ps(self, pair, remote=None, *flags):
-        return self.lab.near.run(needs.farport(), "ps", remote or self.agent.remote, *pair.flags(), *flags, seconds=10)
+        return self.lab.near.run(needs.farport(), "ps", remote or self.agent.remote, *pair.flags(), *flags)
 
     def assert_agent_refuses(self, pair, *words):
         """That the agent turns a certificate away, tells its log why, and the caller hears of it."""

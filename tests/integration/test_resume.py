@@ -87,7 +87,7 @@ class Resume(Breaking):
             before = len(self.proxied.states())
             self.proxy.tell("reset")
             # As soon as the mirror is connected again, whatever it has got to say by then.
-            wait.until(lambda: self.proxy.tell("reset"), "the mirror dials again", 20)
+            wait.until(lambda: self.proxy.tell("reset"), "the mirror dials again")
             self.proxied.wait_until_back(before)
         exchange.wait_for_more()
         exchange.finish()

@@ -72,7 +72,7 @@ class Tracing(Recordings, Case):
         tool.wait_for_output("open True")
         self.break_often(tool, seconds=0.5)
         second.stop()
-        self.assertEqual(tool.wait(90), 0, tool.output())
+        self.assertEqual(tool.wait(), 0, tool.output())
         values = dict(line.split(" ", 1) for line in tool.stdout().splitlines())
         self.assert_says_whole(values)
 
@@ -83,7 +83,7 @@ class Tracing(Recordings, Case):
         tool = self.tools.start_driver("session", self.row["local_pid"], 2)
         wait.stays(tool.running, "it waits", 3)
         self.proxy.start()
-        self.assertEqual(tool.wait(60), 0, tool.output())
+        self.assertEqual(tool.wait(), 0, tool.output())
         self.assertIn("whole True", tool.stdout())
 
 
@@ -115,7 +115,7 @@ class Dumps(Case):
     def wait_until_it_is_sent(self):
         """Until the agent has it and sends it: its name is gone, the file is open, and some has been sent."""
         wait.until(lambda: dumps.private_directories(self.lab.far.tmp), "the dump is being written")
-        wait.until(lambda: not dumps.private_directories(self.lab.far.tmp), "the dump is being sent", 60)
+        wait.until(lambda: not dumps.private_directories(self.lab.far.tmp), "the dump is being sent")
         time.sleep(2)  # somewhere in the middle
 
     def check(self, tool, make):
@@ -123,7 +123,7 @@ class Dumps(Case):
         make()
         self.assertTrue(tool.running(), tool.output())
         self.network.unthrottle()
-        self.assertEqual(tool.wait(120), 0, tool.output())
+        self.assertEqual(tool.wait(), 0, tool.output())
         self.assertEqual(os.path.getsize(self.target), DUMP_BYTES)
         self.assertEqual(dumps.digest(self.target), self.expected)
         self.assertEqual(os.listdir(os.path.dirname(self.target)), ["x.dmp"])
@@ -164,7 +164,7 @@ class WritingDumps(Case):
         self.assertEqual(network.reset(agent.port), 1)
         mirror.wait_until_back(before)
         application.process.thaw()
-        self.assertEqual(tool.wait(60), 0, tool.output())
+        self.assertEqual(tool.wait(), 0, tool.output())
         self.assertTrue(dumps.core_notes(path))
 
 

@@ -72,7 +72,7 @@ class Counters(RulesCase):
         self.wait_for_state("long", "watches")
         self.application.get("/count", by=150)
         self.wait_for_state("long", "fires")
-        wait.until(self.kept, self.agent.log, 10)
+        wait.until(self.kept, self.agent.log)
         self.agent.process.kill()
         self.start()
         row = self.wait_for_state("long", "limited")
@@ -83,7 +83,7 @@ class Counters(RulesCase):
         self.begin(rule("nothing", 'when.counter = "Watched.Meter[no-such]"\nwhen.above = 1'),
                    rule("other", f'when.counter = "{TOTAL}"\nwhen.above = 100'))
         self.wait_for_state("other", "watches")
-        why = self.wait_for_state("nothing", "no value", 40)["why"]
+        why = self.wait_for_state("nothing", "no value")["why"]
         self.assertIn("does not report this, or has not yet; as an EventCounter it is EventCounters\\Watched.Meter[no-such]", why)
 
     def test_at_eighty_columns(self):
@@ -99,7 +99,7 @@ class Counters(RulesCase):
         self.begin(rule("some", f'when.counter = "{TOTAL}"\nwhen.above = 100\nwhen.below = 200'))
         self.wait_for_state("some", "watches")
         self.application.get("/count", by=250)
-        wait.until(lambda: self.row("some").get("value") == 250, lambda: str(self.row("some")), 10)
+        wait.until(lambda: self.row("some").get("value") == 250, lambda: str(self.row("some")))
         self.assertEqual(self.row("some")["fired"], 0)
         self.application.get("/count", by=-100)
         self.wait_for_fired("some", 1)
@@ -130,14 +130,14 @@ class Counters(RulesCase):
         self.wait_for_state("all", "watches")
         self.application.get("/count", by=150)
         kinds = lambda: [each["kind"] for each in self.kept()]
-        wait.until(lambda: len(kinds()) >= 6 and self.row("all")["outcome"] != "under_way", self.agent.log, 60)
+        wait.until(lambda: len(kinds()) >= 6 and self.row("all")["outcome"] != "under_way", self.agent.log)
         self.assertEqual(set(kinds()) - {"profile"}, {"stacks", "trace", "counters", "logs", "exceptions", "dump"})
 
     def test_an_application_that_cannot_be_diagnosed_is_said(self):
         hidden = self.use(self.lab.orders(diagnostics=False, environment={"DOTNET_EnableDiagnostics": "0"}))
         self.begin(rule("hidden", 'runtimes.name = ["orders"]\nwhen.start = true', do="stacks"), more='[runtimes]\nrescan = "300ms"\n')
         wait.until(lambda: "DOTNET_EnableDiagnostics=0" in (done := self.farport("rules")).stderr and done,
-                   lambda: self.farport("rules").described, 20)
+                   lambda: self.farport("rules").described)
         done = self.assert_ok(self.farport("rules"))
         self.assertIn("no runtime is of this rule", done.stdout)
         self.assertIn(f"the .NET process {hidden.pid_inside}", done.stderr)
@@ -176,7 +176,7 @@ class Incidents(RulesCase):
         self.wait_for_state("errors", "watches")
         for _ in range(4):
             self.log("wrong")
-        wait.until(lambda: self.row("errors").get("value") == 4, lambda: str(self.row("errors")), 10)
+        wait.until(lambda: self.row("errors").get("value") == 4, lambda: str(self.row("errors")))
         self.assertEqual(self.row("errors")["fired"], 0)
         self.log("wrong")
         self.wait_for_fired("errors", 1)
@@ -195,13 +195,13 @@ class Requests(RulesCase):
 
     def test_their_number(self):
         self.begin(rule("many", 'when.request = ["/TICK"]\nwhen.times = 5', do="stacks"))
-        self.wait_for_state("many", "no value", 40)
+        self.wait_for_state("many", "no value")
         self.assertIn("ASP.NET has had no request yet", self.row("many")["why"])
         self.application.get("/sleep")
         self.wait_for_state("many", "watches")
         for _ in range(4):
             self.application.get("/tick")
-        wait.until(lambda: self.row("many").get("value") == 4, lambda: str(self.row("many")), 10)
+        wait.until(lambda: self.row("many").get("value") == 4, lambda: str(self.row("many")))
         self.application.get("/tick")
         self.assertEqual(self.wait_for_fired("many", 1)["cause"], "GET /tick")
 
@@ -218,7 +218,7 @@ class Requests(RulesCase):
     def wait_until_heard(self, name):
         """Asks for something, until the rule has heard of it."""
         wait.until(lambda: self.application.get("/sleep") and self.row(name)["state"] == "watches",
-                   lambda: f"{self.row(name)}\n{self.agent.log()}", 30)
+                   lambda: f"{self.row(name)}\n{self.agent.log()}")
 
     def ask(self, path):
         try:
@@ -231,7 +231,7 @@ class Requests(RulesCase):
         self.wait_until_heard("slow")
         self.application.get("/wait/0.1")
         self.application.get("/wait/2.5")
-        wait.until(lambda: self.row("slow").get("value") == 1, lambda: str(self.row("slow")), 10)
+        wait.until(lambda: self.row("slow").get("value") == 1, lambda: str(self.row("slow")))
         hung = threading.Thread(target=self.application.get, args=("/wait/8",))
         hung.start()
         self.addCleanup(hung.join)
@@ -250,7 +250,7 @@ class Requests(RulesCase):
             self.application.get("/sleep")
             row = self.row("many")
             return row["state"] == "no value" and "somebody else has begun to look at them" in row["why"]
-        wait.until(silenced, lambda: f"{self.row('many')}\n{self.agent.log()}", 30)
+        wait.until(silenced, lambda: f"{self.row('many')}\n{self.agent.log()}")
 
 
 class Memory(RulesCase):
@@ -295,7 +295,7 @@ class Memory(RulesCase):
 
     def wait_for_failed(self, name):
         row = wait.until(lambda: (row := self.row(name))["fired"] == 1 and row.get("outcome") == "failed" and row,
-                         lambda: f"{self.row(name)}\n{self.agent.log()}", 60)
+                         lambda: f"{self.row(name)}\n{self.agent.log()}")
         self.application.get("/tick")
         return row
 
@@ -347,7 +347,7 @@ class Memory(RulesCase):
 
     def test_without_a_limit(self):
         self.begin(rule("full", "when.memory = 70", do="stacks"))
-        row = self.wait_for_state("full", "no value", 40)
+        row = self.wait_for_state("full", "no value")
         self.assertIn("its control group has no memory limit", row["why"])
 
 
@@ -358,7 +358,7 @@ class Hangs(RulesCase):
         os.kill(self.application.process.pid, signal.SIGSTOP)
         self.addCleanup(lambda: os.kill(self.application.process.pid, signal.SIGCONT))
         self.wait_for_state("hangs", "holds")
-        row = wait.until(lambda: (row := self.row("hangs"))["fired"] == 1 and row, lambda: str(self.row("hangs")), 30)
+        row = wait.until(lambda: (row := self.row("hangs"))["fired"] == 1 and row, lambda: str(self.row("hangs")))
         self.assertEqual(row["cause"], "its process is stopped")
 
 
@@ -396,7 +396,7 @@ class Commands(RulesCase):
         self.wait_for_state("told", "watches")
         self.application.get("/count", by=150)
         return wait.until(lambda: (row := self.row("told"))["fired"] == 1 and row["outcome"] != "under_way" and row,
-                          lambda: f"{self.row('told')}\n{self.agent.log()}", 30)
+                          lambda: f"{self.row('told')}\n{self.agent.log()}")
 
     def test_it_is_told(self):
         script = self.script('cd "$(dirname "$0")" && { echo "$1|$2|$FARPORT_RULE|$SECRET"; cat; } > told')
@@ -432,7 +432,7 @@ class Crashes(RulesCase):
         told = os.path.join(os.path.dirname(script), "told")
         self.begin_with(script)
         self.application.get("/end", how="failfast")
-        wait.until(lambda: os.path.exists(told) and os.path.getsize(told), self.agent.log, 30)
+        wait.until(lambda: os.path.exists(told) and os.path.getsize(told), self.agent.log)
         crash, = self.kept()
         with open(told, encoding="utf-8") as file:
             name, text = file.read().split("\n", 1)

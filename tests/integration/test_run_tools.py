@@ -63,9 +63,9 @@ class StartedByDotnet(Case):
     @classmethod
     def prepare(cls):
         library = f"{os.path.dirname(needs.orders())}/orders.dll"
-        process = cls.lab.far.start(needs.program("dotnet"), library, "--seconds", "600",
+        process = cls.lab.far.start(needs.program("dotnet"), library, "--discounts", "10", "--seconds", "3600",
                                     environment={"TMPDIR": cls.lab.far.tmp})
-        process.wait_for_output("pricing", 60)
+        process.wait_for_output("pricing")
         cls.addClassCleanup(process.kill)
         cls.agent = cls.share(cls.lab.agent())
         wait.until(lambda: cls.agent.runtimes(), "the agent lists it")

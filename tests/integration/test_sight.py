@@ -429,12 +429,12 @@ class LeftRunning(Looking, Case):
         process = self.look("counters", "--counters", PROVIDER)
         self.runtime.wait_until_enabled()
         process.kill()
-        self.runtime.wait_until_free(15)
+        self.runtime.wait_until_free()
         for arguments in (("logs",), ("exceptions",), ("profile", "--wall")):
             process = self.look(*arguments)
             wait.until(self.runtime.has_session, process.output)
             process.kill()
-            self.runtime.wait_until_free(15)
+            self.runtime.wait_until_free()
 
     def test_broken(self):
         for arguments in (("counters", "--counters", f"{PROVIDER},System.Runtime", "--duration", "3s"), ("top", "--rounds", "4"), ("stacks",)):
@@ -443,7 +443,7 @@ class LeftRunning(Looking, Case):
             self.assertGreater(self.network.reset(self.agent.port), 0, arguments)
             self.assertEqual(process.wait(), 0, process.output())
             self.assertTrue(process.stdout(), arguments)
-            self.runtime.wait_until_free(15)
+            self.runtime.wait_until_free()
 
 
 if __name__ == "__main__":

@@ -118,7 +118,7 @@ class Startup(Case):
         tool.wait_for_output("Waiting for connection")
         application = self.lab.orders(environment={"DOTNET_DiagnosticPorts": self.port}, diagnostics=False)
         self.addCleanup(application.kill)
-        self.assertEqual(tool.wait(60), 0, tool.output())
+        self.assertEqual(tool.wait(), 0, tool.output())
         self.assert_recorded_from_its_start(application, path)
 
     def test_a_dump_that_a_suspended_runtime_cannot_write_is_explained(self):

@@ -42,17 +42,17 @@ class Straight(StoreCase):
         """That the application is not stopped, and nothing of a dump is left beside it."""
         pid = self.application.process.pid
         wait.until(lambda: proc.status(pid, "State")[:1] in "SR" and proc.status(pid, "TracerPid") == "0",
-                   lambda: proc.status(pid, "State"), 10)
+                   lambda: proc.status(pid, "State"))
         self.application.get("/tick")
-        wait.until(lambda: not glob.glob(f"{self.lab.far.tmp}/.farport-*"), lambda: os.listdir(self.lab.far.tmp), 10)
-        wait.until(lambda: not self.createdumps(), self.createdumps, 10)
+        wait.until(lambda: not glob.glob(f"{self.lab.far.tmp}/.farport-*"), lambda: os.listdir(self.lab.far.tmp))
+        wait.until(lambda: not self.createdumps(), self.createdumps)
 
     def createdumps(self):
         return [pid for pid in self.lab.far.processes() if b"createdump" in b" ".join(proc.command_line(pid))[:200]]
 
     def assert_cut(self, identifier, why):
         """That the list says so, and the store has nothing under its name."""
-        about = wait.until(lambda: (found := self.about(identifier))["state"] == "cut" and found, self.agent.log, 20)
+        about = wait.until(lambda: (found := self.about(identifier))["state"] == "cut" and found, self.agent.log)
         self.assertRegex(about["why"], why)
         self.assertEqual({name for name in self.store.files() if not name.endswith(".part")}, set())
 
@@ -87,7 +87,7 @@ class Straight(StoreCase):
         self.assertIn(f"{identifier} is in the store disk only", refused.stderr)
         self.assertIn("sent to disk", self.assert_ok(self.farport("artifacts")).stdout)
         follower = self.begin_command("artifacts", "--follow", self.lab.new_directory(self.lab.near, "followed"))
-        wait.until(lambda: "it was to go straight to the store disk" in follower.output(), follower.output, 20)
+        wait.until(lambda: "it was to go straight to the store disk" in follower.output(), follower.output)
         self.assert_ok(self.farport("artifacts", "--remove", identifier))
         self.assertEqual(json.loads(self.assert_ok(self.farport("artifacts", "--json")).stdout), [])
         self.assert_has(store, identifier)
@@ -151,7 +151,7 @@ class Straight(StoreCase):
         self.assertRegex(failed.stderr, "it was stopped for 10 s, as long as was allowed")
         self.assert_goes_on()
         self.assert_cut(failed.stdout.strip(), "as long as was allowed")
-        wait.until(lambda: not self.processes("sleep 1000"), lambda: self.processes("sleep 1000"), 10)
+        wait.until(lambda: not self.processes("sleep 1000"), lambda: self.processes("sleep 1000"))
 
     def begin_command_for_slow_one(self):
         self.store = self.begin_small("drop by drop")
@@ -160,9 +160,9 @@ class Straight(StoreCase):
     def begin_slow_one(self):
         """A dump under way that takes long, and its id."""
         asking = self.begin_command_for_slow_one()
-        wait.until(lambda: "is stopped for about" in asking.output(), asking.output, 20)
+        wait.until(lambda: "is stopped for about" in asking.output(), asking.output)
         wait.until(lambda: [name for name in self.store.files() if name.endswith(".part") and self.store.read(name)],
-                   self.agent.log, 20)
+                   self.agent.log)
         return asking, json.loads(self.assert_ok(self.farport("artifacts", "--json")).stdout)[0]["id"]
 
     def test_one_that_is_removed_meanwhile_ends(self):
@@ -170,12 +170,12 @@ class Straight(StoreCase):
         self.assert_ok(self.farport("artifacts", "--remove", identifier))
         self.assert_goes_on()
         self.assertEqual(json.loads(self.assert_ok(self.farport("artifacts", "--json")).stdout), [])
-        asking.wait(20)
+        asking.wait()
 
     def test_the_agent_goes_on_when_nobody_waits(self):
         asking, identifier = self.begin_slow_one()
         asking.send(signal.SIGINT)
-        asking.wait(20)
+        asking.wait()
         time.sleep(1)
         self.assertEqual(self.about(identifier)["state"], "under way")
         self.assertIn("straight to disk", self.assert_ok(self.farport("artifacts")).stdout)
@@ -196,27 +196,27 @@ class Straight(StoreCase):
     def test_an_agent_that_is_killed_before_the_dump_begins(self):
         """createdump would wait for a reader of its pipe for ever."""
         self.begin_command_for_slow_one()
-        wait.until(self.createdumps, self.agent.log, 20)
+        wait.until(self.createdumps, self.agent.log)
         self.agent.process.kill()
-        wait.until(lambda: not self.createdumps(), self.createdumps, 20)
+        wait.until(lambda: not self.createdumps(), self.createdumps)
         self.start()
         self.assert_goes_on()
 
     def test_one_that_waits_for_ever_is_released_by_the_next_agent(self):
         """Where all processes of the agent were killed at once, and createdump has not opened its pipe yet."""
         self.begin_command_for_slow_one()
-        wait.until(self.createdumps, self.agent.log, 20)
+        wait.until(self.createdumps, self.agent.log)
         for pid in self.lab.far.processes():
             if proc.status(pid, "Name").startswith("farport"):
                 os.kill(pid, signal.SIGKILL)
-        self.agent.process.wait(10)
+        self.agent.process.wait()
         self.start()
         self.assert_goes_on()
 
     def test_a_killed_agent_lets_the_application_go_on(self):
         _, identifier = self.begin_slow_one()
         self.agent.process.kill()
-        wait.until(lambda: not self.createdumps(), self.createdumps, 20)
+        wait.until(lambda: not self.createdumps(), self.createdumps)
         self.store.set("")
         self.start()
         self.assert_goes_on()
@@ -230,7 +230,7 @@ class Straight(StoreCase):
         self.agent.process.send(signal.SIGTERM)
         time.sleep(0.5)
         self.agent.process.send(signal.SIGTERM)
-        wait.until(lambda: not self.createdumps(), self.createdumps, 40)
+        wait.until(lambda: not self.createdumps(), self.createdumps)
         self.agent.stop()
         self.start()
         self.assert_goes_on()
@@ -245,7 +245,7 @@ class Straight(StoreCase):
             self.assertIn("another dump of it is under way", refused.stderr)
         self.assertEqual(self.about(identifier)["state"], "under way")
         self.assert_ok(self.farport("artifacts", "--remove", identifier))
-        asking.wait(20)
+        asking.wait()
         self.assert_goes_on()
 
     def test_wrong_settings(self):

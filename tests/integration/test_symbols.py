@@ -87,7 +87,7 @@ class Symbols(Case):
     def profile(self, *arguments, **environment):
         """The same to its end."""
         process = self.start(*arguments, **environment)
-        self.assertEqual(process.wait(90), 0, process.output())
+        self.assertEqual(process.wait(), 0, process.output())
         return process
 
     def samples_in(self, process, name):
@@ -180,7 +180,7 @@ class Symbols(Case):
     def test_ctrl_c_ends_the_search_and_the_profile_is_there(self):
         server = self.server("silent")
         process = self.start(FARPORT_SYMBOL_SERVER=server.url.replace("//", "//me:secret@"))
-        wait.until(server.asked, process.output, 30)
+        wait.until(server.asked, process.output)
         # A password is for the server alone.
         self.assertEqual(server.asked()[0][1], "Basic bWU6c2VjcmV0")
         self.assertTrue(self.fetching())
@@ -188,12 +188,12 @@ class Symbols(Case):
         self.assertFalse(any(b"secret" in argument for argument in shown), shown)
         began = time.monotonic()
         process.send(signal.SIGINT)
-        self.assertEqual(process.wait(30), 0, process.output())
+        self.assertEqual(process.wait(), 0, process.output())
         self.assertLess(time.monotonic() - began, 9)
         self.assert_unnamed(process)
         self.assertIn("interrupted", process.stderr())
         self.assertNotIn("secret", process.output())
-        wait.until(lambda: not self.fetching(), "curl has ended", 10)
+        wait.until(lambda: not self.fetching(), "curl has ended")
         self.assertEqual(self.cached(), [])
 
     def test_a_terminal_shows_whose_names_are_looked_for(self):
@@ -208,7 +208,7 @@ class Symbols(Case):
 
     def test_what_is_no_url_is_refused_before_anything_is_asked(self):
         process = self.start("--symbol-server", "file:///etc/passwd")
-        self.assertEqual(process.wait(30), 2, process.output())
+        self.assertEqual(process.wait(), 2, process.output())
         self.assertIn("a symbol server is no URL", process.stderr())
 
 

@@ -28,7 +28,7 @@ class Trace(Case):
         lines = [line.split() for line in listing.splitlines() if line.strip()]
         self.assertEqual(len(lines), 1, listing)
         self.assertEqual(lines[0][:2], [str(self.row["local_pid"]), "orders"])
-        self.assertIn("orders.dll --seconds 600", " ".join(lines[0]))
+        self.assertIn("orders.dll --seconds 3600", " ".join(lines[0]))
 
     def test_collect_by_pid_records_the_applications_frames(self):
         self.assert_orders_frames(self.collect("--process-id", self.row["local_pid"]))

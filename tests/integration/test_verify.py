@@ -22,7 +22,7 @@ class Verified(Case):
             "; pin ")[2].split()[0]
 
     def farport(self, command, *arguments):
-        return self.lab.near.run(needs.farport(), command, *arguments, *self.lab.tools_pair.flags(), seconds=15)
+        return self.lab.near.run(needs.farport(), command, *arguments, *self.lab.tools_pair.flags())
 
     def test_an_agent_of_the_name_the_uri_or_the_key_that_is_asked_for_is_accepted(self):
         for flags in (["--verify-cn", "orders-agent"], ["--verify-uri", "spiffe://acme.example/ns/*/sa/agent"],

@@ -64,7 +64,7 @@ class Agent:
             raise AssertionError(f"farport ps: {done.described}")
         return json.loads(done.stdout)
 
-    def wait_for(self, *applications, seconds=15.0):
+    def wait_for(self, *applications, seconds=wait.LONGEST_SECONDS):
         """Waits until it lists just these applications, and returns what it says of them, in their order."""
         wanted = sorted(application.pid_inside for application in applications)
 
@@ -85,7 +85,7 @@ class Agent:
             return len(re.findall(r" session of \S+ from \S+$", self.log(), re.MULTILINE))
         before = sessions()
         started = start()
-        wait.until(lambda: sessions() > before, started.output, 30)
+        wait.until(lambda: sessions() > before, started.output)
         return started
 
     def stop(self):

@@ -4,7 +4,7 @@ import json
 import ssl
 from typing import NamedTuple
 
-from harness import http2, ipc, needs, sockets
+from harness import http2, ipc, needs, sockets, wait
 from harness.agent import PORT
 from harness.certificates import AGENT_NAME
 
@@ -41,7 +41,7 @@ class Api:
         return [needs.program("curl"), "--silent", "--show-error", "--http2", "--max-time", "20", "--cert",
                 self.pair.cert, "--key", self.pair.key, "--cacert", self.pair.ca, *arguments]
 
-    def request(self, path, *arguments, data=b"", seconds=20):
+    def request(self, path, *arguments, data=b"", seconds=wait.LONGEST_SECONDS):
         """One request; a GET unless the arguments say otherwise."""
         trailer = "\n%{http_code} %{http_version} %{content_type}"
         command = self.curl("--write-out", trailer, "--max-time", seconds, *arguments, self.base + path)

@@ -51,7 +51,7 @@ class Breaking(Case):
         self.proxy.tell("go")
         for mirror in (self.proxied, self.direct):
             if mirror.process.running():
-                wait.until(lambda: mirror.states()[-1], lambda: f"the session is up\n{mirror.process.output()}", 30)
+                wait.until(lambda: mirror.states()[-1], lambda: f"the session is up\n{mirror.process.output()}")
 
     def socket_of(self, mirror):
         """Where tools reach the runtime; the placeholder may have been replaced."""

@@ -11,7 +11,6 @@ import time
 
 from harness import needs, wait
 
-LOAD_SECONDS = 60.0
 READ_BYTES = 1 << 20
 
 
@@ -41,7 +40,7 @@ class Browser:
     def close(self):
         """Ends it, and removes what it has left."""
         self.process.terminate()
-        self.process.wait(30)
+        self.process.wait()
         os.close(self.commands)
         os.close(self.answers)
         shutil.rmtree(self.directory, ignore_errors=True)
@@ -50,7 +49,7 @@ class Browser:
         def first():
             targets = self.call("Target.getTargets")["targetInfos"]
             return next((target["targetId"] for target in targets if target["type"] == "page"), None)
-        return wait.until(first, "the browser has a page", LOAD_SECONDS)
+        return wait.until(first, "the browser has a page")
 
     def call(self, method, **parameters):
         """What it answers to a command. Events that come before the answer are kept."""
@@ -68,7 +67,7 @@ class Browser:
             self.events.append(answer)
 
     def _receive(self):
-        deadline = time.monotonic() + LOAD_SECONDS
+        deadline = time.monotonic() + wait.LONGEST_SECONDS
         while b"\0" not in self.buffered:
             ready, _, _ = select.select([self.answers], [], [], max(0.0, deadline - time.monotonic()))
             part = os.read(self.answers, READ_BYTES) if ready else b""

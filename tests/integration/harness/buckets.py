@@ -49,7 +49,7 @@ class Bucket:
     def start(self):
         """Begins to serve, with what was stored before."""
         self.server = self.lab.far.start("node", *self.command())
-        wait.until(lambda: proc.listens(self.server.pid, self.port), self.server.output, 30)
+        wait.until(lambda: proc.listens(self.server.pid, self.port), self.server.output)
 
     def stop(self):
         """Asks it to end: killed, Azurite forgets what came last."""

@@ -122,7 +122,7 @@ class Podman:
     def close(self):
         """Ends and removes all containers."""
         self.run("pod", "rm", "--force", "--all", "--time", "0")
-        wait.until(self._remove_all, "all containers of podman are removed", 60)
+        wait.until(self._remove_all, "all containers of podman are removed")
         os.kill(self.pid, signal.SIGKILL)
         self._place.wait(10)
         # What podman leaves of its cgroups: those that are empty.

@@ -29,7 +29,7 @@ class Debian:
             raise AssertionError(f"{arguments}: {done.returncode}\n{done.stdout[-4000:]}")
         return done.stdout
 
-    def chroot(self, *arguments, seconds=300):
+    def chroot(self, *arguments, seconds=wait.LONGEST_SECONDS):
         """Runs a program in it, before it is booted, with this machine's network."""
         return self._run([needs.program("chroot"), str(self.root), *arguments], seconds)
 

@@ -56,11 +56,11 @@ class Engine:
 
         return ["nsenter", "--target", str(wait.until(sleeps, "the lab can be entered")[0]), "--net", "--wdns=."]
 
-    def lab(self, *arguments, seconds=120):
+    def lab(self, *arguments, seconds=wait.LONGEST_SECONDS):
         """One of the lab's own commands."""
         return self._do([self.script, *arguments], None, seconds)
 
-    def run(self, *arguments, source=None, seconds=120, environment=None):
+    def run(self, *arguments, source=None, seconds=wait.LONGEST_SECONDS, environment=None):
         """Runs a program that sees it, and returns what it prints to either stream."""
         return self._do([*self.enter, *arguments], source, seconds, environment)
 

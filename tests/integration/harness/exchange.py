@@ -6,8 +6,6 @@ from harness import ipc, sockets, wait
 from harness.patterns import Pattern, Receiving, Sending
 
 MIB = 1024 * 1024
-# Longer than any break.
-PATIENCE_SECONDS = 90.0
 # OK and a session's id.
 HEAD_BYTES = ipc.HEADER_BYTES + 8
 _numbers = itertools.count(1)
@@ -15,7 +13,7 @@ _numbers = itertools.count(1)
 
 def ask(path, message=None):
     """A tool's connection, on which a session (or another command) has been asked for."""
-    tool = sockets.connect(path, PATIENCE_SECONDS)
+    tool = sockets.connect(path)
     tool.sendall(ipc.session(ipc.COLLECT_TRACING + 1) if message is None else message)
     return tool
 
@@ -40,7 +38,7 @@ class Exchange:
         self.tool = ask(path)
         asked = runtime.next()
         self.end = asked.connection
-        self.end.settimeout(PATIENCE_SECONDS)
+        self.end.settimeout(wait.LONGEST_SECONDS)
         asked.begin_session(self.number)
         if ipc.parse_session(read_exactly(self.tool, HEAD_BYTES)) != self.number:
             raise AssertionError("the answer is another session's")
@@ -50,7 +48,7 @@ class Exchange:
         self.from_runtime = Sending(self.end, downwards, down, rate)
         self.from_tool = Sending(self.tool, upwards, up, rate)
 
-    def wait_for_more(self, size=MIB // 4, seconds=60.0, directions=("at_tool", "at_runtime")):
+    def wait_for_more(self, size=MIB // 4, seconds=wait.LONGEST_SECONDS, directions=("at_tool", "at_runtime")):
         """Waits until that much more has come, in both directions or one."""
         ends = [getattr(self, name) for name in directions]
         goals = [end.received + size for end in ends]
@@ -70,7 +68,7 @@ class Exchange:
                 f"{self.at_tool.wrong}, {self.at_runtime.wrong}; {self.at_tool.error!r}, {self.at_runtime.error!r}, "
                 f"{self.from_tool.error!r}, {self.from_runtime.error!r}")
 
-    def finish(self, seconds=60.0):
+    def finish(self, seconds=wait.LONGEST_SECONDS):
         """Ends both streams, and checks that every byte has come once and that both ends ended properly."""
         self.from_tool.stop()
         self.from_runtime.stop()

@@ -5,6 +5,7 @@ import struct
 import time
 from typing import NamedTuple
 
+from harness import wait
 from harness.agent import PORT
 from harness.certificates import AGENT_NAME
 
@@ -111,7 +112,7 @@ class Client:
         self.send(frame(HEADERS, END_HEADERS | (END_STREAM if end else 0), stream, request_head(method, path, *more)))
         return stream
 
-    def next_frame(self, seconds=10.0):
+    def next_frame(self, seconds=wait.LONGEST_SECONDS):
         """The next frame that comes; None once the other side has closed."""
         self.socket.settimeout(seconds)
         while True:
@@ -130,7 +131,7 @@ class Client:
                 return None
             self._received += part
 
-    def frames_until(self, wanted, seconds=10.0):
+    def frames_until(self, wanted, seconds=wait.LONGEST_SECONDS):
         """The frames up to the one for which `wanted(frame)`; the last is None where the connection ended first."""
         deadline = time.monotonic() + seconds
         frames = []
@@ -139,7 +140,7 @@ class Client:
             if frames[-1] is None or wanted(frames[-1]):
                 return frames
 
-    def answers(self, streams, seconds=10.0):
+    def answers(self, streams, seconds=wait.LONGEST_SECONDS):
         """The bodies of the answers on these streams, in their order; None for one that was reset, or whose connection
         ended."""
         bodies, open_streams = {stream: b"" for stream in streams}, set(streams)
@@ -158,11 +159,11 @@ class Client:
                 open_streams.remove(each.stream)
         return [bodies[stream] for stream in streams]
 
-    def answer(self, stream, seconds=10.0):
+    def answer(self, stream, seconds=wait.LONGEST_SECONDS):
         """The body of one answer."""
         return self.answers([stream], seconds)[0]
 
-    def is_alive(self, seconds=10.0):
+    def is_alive(self, seconds=wait.LONGEST_SECONDS):
         """Whether a PING is answered."""
         opaque = struct.pack(">Q", time.monotonic_ns())
         try:
@@ -174,7 +175,7 @@ class Client:
 
     def send_until_ended(self, data, times):
         """Sends `data` again and again; returns whether the other side closed the connection before the end."""
-        self.socket.settimeout(10.0)
+        self.socket.settimeout(wait.LONGEST_SECONDS)
         try:
             for _ in range(times):
                 self.send(data)
@@ -182,7 +183,7 @@ class Client:
             return True
         return False
 
-    def ends(self, seconds=10.0):
+    def ends(self, seconds=wait.LONGEST_SECONDS):
         """Whether the other side closes the connection, whatever it says before."""
         try:
             return self.frames_until(lambda f: False, seconds)[-1] is None

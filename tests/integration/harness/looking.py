@@ -19,7 +19,7 @@ class Looking:
     def look_whole(self, command, *arguments, code=0, **options):
         """The same to its end."""
         process = self.look(command, *arguments, **options)
-        self.assertEqual(process.wait(60), code, process.output())
+        self.assertEqual(process.wait(), code, process.output())
         return process
 
     def end(self, process):

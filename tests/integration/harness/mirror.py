@@ -49,19 +49,19 @@ class Mirror:
             states.append(row["connected"])
         return states
 
-    def wait_for_break(self, after=0, seconds=15.0):
+    def wait_for_break(self, after=0, seconds=wait.LONGEST_SECONDS):
         """Waits until its session is broken, or has been in an announcement that came after the first `after`.
 
         A session that silence has ended before the test broke it says nothing more: it is broken, too."""
         wait.until(lambda: False in self.states()[after:] or self.states()[-1:] == [False],
                    lambda: f"the mirror says that it is reconnecting\n{self.process.output()}", seconds)
 
-    def wait_until_back(self, after=0, seconds=20.0):
+    def wait_until_back(self, after=0, seconds=wait.LONGEST_SECONDS):
         """Waits until its session is up again, after a break as above."""
         self.wait_for_break(after, seconds)
         wait.until(lambda: self.states()[-1], lambda: f"the mirror is back\n{self.process.output()}", seconds)
 
-    def wait_for(self, *applications, seconds=15.0):
+    def wait_for(self, *applications, seconds=wait.LONGEST_SECONDS):
         """Waits until it shows just these applications, and returns their rows in the same order."""
         wanted = sorted(application.pid_inside for application in applications)
         wait.until(lambda: sorted(row["pid"] for row in self.rows()) == wanted,

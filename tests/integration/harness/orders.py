@@ -13,7 +13,7 @@ class Orders:
         self.directory = directory or host.tmp
         variables = {"TMPDIR": self.directory, "ORDERS_SHOP": "north"} | (environment or {})
         # Longer than any test, so that one that is left over by accident ends all the same.
-        flags = flags if "--seconds" in flags else (*flags, "--seconds", "600")
+        flags = flags if "--seconds" in flags else (*flags, "--seconds", "3600")
         # Most tests want its events alone, and others wait for the processor.
         flags = flags if busy else (*flags, "--discounts", "10")
         self.process = host.start(needs.orders(), *flags, environment=variables, enter=enter)

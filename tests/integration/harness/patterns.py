@@ -4,6 +4,8 @@ import random
 import threading
 import time
 
+from harness import wait
+
 # A prime, and larger than any window: what is lost or doubled never fits by accident.
 _PERIOD = 4_194_319
 PIECE = 64 * 1024
@@ -64,7 +66,7 @@ class Sending(threading.Thread):
         """Ends the stream after what has been sent."""
         self._stopped.set()
 
-    def finished(self, seconds=60.0):
+    def finished(self, seconds=wait.LONGEST_SECONDS):
         """Waits until all is sent, and returns how much it was."""
         self.join(seconds)
         if self.is_alive() or self.error:
@@ -105,14 +107,14 @@ class Receiving(threading.Thread):
         """Reads again."""
         self._going.set()
 
-    def ended(self, seconds=60.0):
+    def ended(self, seconds=wait.LONGEST_SECONDS):
         """Waits for the end, and returns the connection's error, None for a proper end. Wrong content fails."""
         self.join(seconds)
         if self.wrong or self.is_alive():
             raise AssertionError(f"after {self.received} bytes: {self.wrong or 'the end does not come'}")
         return self.error
 
-    def whole(self, total, seconds=60.0):
+    def whole(self, total, seconds=wait.LONGEST_SECONDS):
         """Waits for the end, and checks that all came, once, and properly ended."""
         error = self.ended(seconds)
         if error or self.received != total:

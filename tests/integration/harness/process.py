@@ -6,6 +6,7 @@ import subprocess
 import time
 
 from harness import proc, wait
+from harness.wait import LONGEST_SECONDS
 
 # Of each output, the end, where a test shows it.
 SHOWN_CHARACTERS = 6000
@@ -22,7 +23,7 @@ class Process:
         self.stdout_path, self.stderr_path = stem + ".out", stem + ".err"
         with open(self.stdout_path, "wb") as out, open(self.stderr_path, "wb") as err:
             self._launcher = subprocess.Popen(
-                (enter or host.enter) + self.arguments, env=host.environment(environment), stdout=out, stderr=err,
+                (enter or host.enter) + self.arguments, env=host.environment(environment, self.arguments), stdout=out, stderr=err,
                 stdin=subprocess.DEVNULL if stdin is None else stdin, cwd=host.directory)
         self.pid = self._own_pid()
 
@@ -71,20 +72,23 @@ class Process:
     def kill(self):
         """Ends it without giving it a chance to clean up."""
         self.send(signal.SIGKILL)
-        self.wait(10)
+        self.wait()
 
-    def wait(self, seconds=30.0):
+    def wait(self, seconds=LONGEST_SECONDS):
         """Its exit code, negative for a signal, once it has ended."""
         # nsenter stops with what it has launched, and nobody else wakes it: a dump that is broken off stops a process.
         self._launcher.send_signal(signal.SIGCONT)
+        limit, began = wait.scaled(seconds), time.monotonic()
         try:
-            return self._launcher.wait(seconds)
+            code = self._launcher.wait(limit)
         except subprocess.TimeoutExpired:
             self.send(signal.SIGKILL)
-            self._launcher.wait(10)
-            raise wait.TooLate(f"{self.name} did not end within {seconds:g} s\n{self.output()}") from None
+            self._launcher.wait()
+            raise wait.TooLate(f"{self.name} did not end within {limit:g} s\n{self.output()}") from None
+        wait.note(time.monotonic() - began, limit, f"{self.name} ends")
+        return code
 
-    def stop(self, number=signal.SIGTERM, seconds=15.0):
+    def stop(self, number=signal.SIGTERM, seconds=LONGEST_SECONDS):
         """Asks it to end, and returns its exit code."""
         self.send(number)
         return self.wait(seconds)
@@ -105,7 +109,7 @@ class Process:
         return (f"--- {self.host.name}: {command}\n--- stdout\n{self.stdout()[-SHOWN_CHARACTERS:]}"
                 f"--- stderr\n{self.stderr()[-SHOWN_CHARACTERS:]}")
 
-    def wait_for_output(self, text, seconds=15.0):
+    def wait_for_output(self, text, seconds=LONGEST_SECONDS):
         """Waits until it has printed `text` to either stream."""
         wait.until(lambda: text in self.stdout() or text in self.stderr(),
                    lambda: f"{self.name} prints {text!r}\n{self.output()}", seconds)

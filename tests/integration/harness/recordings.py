@@ -15,7 +15,7 @@ class Recordings:
 
     def wait_until_begun(self, tool, file):
         """Waits until there is something of a recording."""
-        wait.until(lambda: os.path.exists(file) and os.path.getsize(file) > 0, tool.output, 30)
+        wait.until(lambda: os.path.exists(file) and os.path.getsize(file) > 0, tool.output)
 
     def begin_recording(self, row):
         """A recording of a mirrored runtime that has begun, and its file."""

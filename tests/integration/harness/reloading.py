@@ -123,6 +123,6 @@ class ReloadCase(Case):
     def assert_whole(self, trace, file):
         """Ends a recording and looks whether it has its end."""
         trace.send(signal.SIGINT)
-        self.assertEqual(trace.wait(30), 0, trace.output())
+        self.assertEqual(trace.wait(), 0, trace.output())
         self.assertTrue(events.holds_the_rundown(file), trace.output())
         self.assertTrue(self.tools.frames(file))

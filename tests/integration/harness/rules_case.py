@@ -56,14 +56,14 @@ class RulesCase(Case):
         not_listed = {"state": "not listed", "fired": 0}
         return next((each for each in self.rows(name) if each["pid"] == self.application.pid_inside), not_listed)
 
-    def wait_for_state(self, name, state, seconds=30):
+    def wait_for_state(self, name, state, seconds=wait.LONGEST_SECONDS):
         return wait.until(lambda: (row := self.row(name))["state"] == state and row,
                           lambda: f"{state}: {self.row(name)}\n{self.agent.log()}", seconds)
 
     def wait_for_fired(self, name, times):
         """That it has fired so often, and taken all."""
         return wait.until(lambda: (row := self.row(name))["fired"] == times and row["outcome"] == "done" and row,
-                          lambda: f"{self.row(name)}\n{self.agent.log()}", 30)
+                          lambda: f"{self.row(name)}\n{self.agent.log()}")
 
     def script(self, text):
         """The path of a program of these lines, in a directory that anybody may write to."""

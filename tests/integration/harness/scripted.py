@@ -102,7 +102,7 @@ class ScriptedRuntime:
             return basic
         return struct.pack("<I", 1) + basic + ipc.string(self.name) + ipc.string("10.0.0") + ipc.string("linux-x64")
 
-    def next(self, seconds=15.0):
+    def next(self, seconds=wait.LONGEST_SECONDS):
         """The next connection that asks for something."""
         try:
             return self._asked.get(timeout=seconds)

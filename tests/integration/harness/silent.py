@@ -39,7 +39,7 @@ class Silent:
         """Waits for a session to begin."""
         wait.until(self.is_enabled, lambda: f"the provider is enabled\n{self.process.output()}")
 
-    def wait_until_free(self, seconds):
+    def wait_until_free(self, seconds=wait.LONGEST_SECONDS):
         """Waits until nothing is left of any session."""
         wait.until(lambda: not self.has_session(),
                    lambda: f"the session is gone: enabled {self.is_enabled()}, {proc.open_sockets(self.process.pid)} "

@@ -4,10 +4,10 @@ import re
 import socket
 import subprocess
 
-from harness import needs
+from harness import needs, wait
 
 
-def connect(path, seconds=10.0):
+def connect(path, seconds=wait.LONGEST_SECONDS):
     """A connection to a Unix socket."""
     connection = socket.socket(socket.AF_UNIX)
     connection.settimeout(seconds)
@@ -25,7 +25,7 @@ def read_to_end(connection):
         received += part
 
 
-def exchange(path, data, seconds=10.0):
+def exchange(path, data, seconds=wait.LONGEST_SECONDS):
     """One diagnostic connection: sends a message and returns all that comes back."""
     with connect(path, seconds) as connection:
         connection.sendall(data)

@@ -18,7 +18,7 @@ from harness.tools import QUIET
 FAR = ("orders.example", "payments.example", "web-3", "orders.prod.example", "orders")
 LABELS = {"app": "orders"}
 WEB = {"name": "web", "image": "localhost/shell:latest", "imagePullPolicy": "IfNotPresent",
-       "args": ["--rate", "100", "--seconds", "3000"], "resources": {"requests": {"cpu": "100m"}}}
+       "args": ["--rate", "100", "--discounts", "14", "--seconds", "3000"], "resources": {"requests": {"cpu": "100m"}}}
 # A deployment selects pods by their labels, of whom it has made none.
 IN_PROD = (
     {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "orders-1", "labels": LABELS}, "spec": {"containers": [WEB]}},
@@ -39,8 +39,6 @@ bundle = "agent.pem"
 [allow]
 cn = "alice=admin"
 """
-# Whatever a block does, on two slow cores with others beside it.
-PATIENCE_SECONDS = 120
 LAPTOP = "laptop"
 # As pages show it.
 SHORT_INVITATION = re.compile(r"farport1,[^\s']*…")
@@ -91,8 +89,8 @@ class Stage:
         self.podman.load(image)
         self.podman.run("load", "--input", needs.image())
         self.podman.run("run", "--detach", "--name", "orders", "--network", "host", "localhost/shell", "--rate", "100",
-                        "--seconds", "3000")
-        wait.until(lambda: "pricing" in self.podman.logs("orders"), lambda: self.podman.logs("orders"), 60)
+                        "--discounts", "14", "--seconds", "3000")
+        wait.until(lambda: "pricing" in self.podman.logs("orders"), lambda: self.podman.logs("orders"))
         if engines.named("KUBECONFIG"):
             self._open_cluster(image)
 
@@ -100,7 +98,7 @@ class Stage:
         self.cluster = engines.Cluster(self.lab.new_directory(self.lab.near, "cluster"), "prod")
         self.cluster.load(image)
         self.cluster.apply(*IN_PROD)
-        self.cluster.kubectl("wait", "--for=condition=Ready", "pod/orders-1", "--timeout=120s", seconds=130)
+        self.cluster.kubectl("wait", "--for=condition=Ready", "pod/orders-1", "--timeout=120s")
         configuration, self._bridge = self.cluster.bridge(self.lab.near, API_PORT)
         kubectl = shutil.which("kubectl", path=self.cluster.environment["PATH"])
         self.podman.command("kubectl", f'exec env KUBECONFIG={configuration} {kubectl} "$@"')
@@ -139,10 +137,10 @@ class Stage:
         while self.lasting:
             terminal = self.lasting.pop()
             terminal.type("\x03")
-            terminal.wait_for(lambda lines: lines and lines[-1].endswith("$"), "the prompt is back", PATIENCE_SECONDS)
+            terminal.wait_for(lambda lines: lines and lines[-1].endswith("$"), "the prompt is back")
             shown = terminal.shown()
             terminal.type("exit $?\n")
-            code = terminal.wait(PATIENCE_SECONDS)
+            code = terminal.wait()
             terminal.close()
             if code not in (0, 128 + signal.SIGINT):
                 raise AssertionError(f"it ended with {code} after Ctrl-C\n{shown}")
@@ -202,7 +200,7 @@ class Stage:
             return re.search(r"echo '(farport1,[^']+)'", lines)
 
         # It comes once all else about the start has been said.
-        return wait.until(shown, "an invitation is shown", 60).group(1)
+        return wait.until(shown, "an invitation is shown").group(1)
 
     def _environment(self, mark):
         """What a page's shells are started with."""
@@ -223,7 +221,7 @@ class Stage:
         """Runs commands to their end, and returns what they print."""
         script = self._script(mark, text) + f"export -p > {self._home(mark)}/.exported"
         done = self.hosts[mark.host].run(*self._enter(mark), "bash", "-eu", "-c", script, name="block",
-                                         environment=self._environment(mark), seconds=PATIENCE_SECONDS)
+                                         environment=self._environment(mark))
         if done.code != 0:
             raise AssertionError(done.described)
         return done.text
@@ -239,7 +237,7 @@ class Stage:
         terminal.wait_for_text("$")
         terminal.type(f". {script}\n")
         wait.until(lambda: any(word in "\n".join(terminal.everything()) for word in words),
-                   lambda: f"{text}\nshows {mark.words!r}\n{terminal.shown()}", PATIENCE_SECONDS)
+                   lambda: f"{text}\nshows {mark.words!r}\n{terminal.shown()}")
 
     def close(self):
         """Ends what is left."""

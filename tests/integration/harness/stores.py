@@ -103,7 +103,7 @@ class StoreCase(Case):
 
     def wait_for_sent(self, identifier, *stores):
         wait.until(lambda: set(self.about(identifier)["sent_to"]) == {store.name for store in stores},
-                   lambda: f"{identifier} is sent\n{self.agent.log()}", 40)
+                   lambda: f"{identifier} is sent\n{self.agent.log()}")
         for store in stores:
             self.assert_has(store, identifier)
 
@@ -113,7 +113,7 @@ class StoreCase(Case):
         content = store.read(identifier + description["ending"])
         self.assertEqual((hashlib.sha256(content).hexdigest(), len(content)), (description["sha256"], description["size"]))
 
-    def wait_for_log(self, text, seconds=20):
+    def wait_for_log(self, text, seconds=wait.LONGEST_SECONDS):
         wait.until(lambda: re.search(text, self.agent.log()), lambda: f"{text} in\n{self.agent.log()}", seconds)
 
     def processes(self, command):

@@ -12,6 +12,7 @@ import threading
 import unicodedata
 
 from harness import proc, wait
+from harness.wait import LONGEST_SECONDS
 
 _SEQUENCE = re.compile(r"\x1b\[([0-9;?]*)([@-~])|\x1b[^\[]")
 
@@ -184,15 +185,15 @@ class Terminal:
         """Types on the keyboard."""
         os.write(self._master, text.encode())
 
-    def wait_for(self, condition, what, seconds=15.0):
+    def wait_for(self, condition, what, seconds=LONGEST_SECONDS):
         """Waits until `condition(lines)` holds for what the screen shows."""
         return wait.until(lambda: condition(self.lines()), lambda: f"{what}\n--- the screen\n{self.shown()}\n---", seconds)
 
-    def wait_for_text(self, text, seconds=15.0):
+    def wait_for_text(self, text, seconds=LONGEST_SECONDS):
         """Waits until the screen shows this text."""
         self.wait_for(lambda lines: text in "\n".join(lines), f"the screen shows {text!r}", seconds)
 
-    def wait(self, seconds=15.0):
+    def wait(self, seconds=LONGEST_SECONDS):
         """The exit code of the program, once it has ended."""
         def ended():
             if self._code is None:

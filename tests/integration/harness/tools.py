@@ -2,7 +2,7 @@
 
 import json
 
-from harness import needs
+from harness import needs, wait
 
 # A tool is a .NET application too: without this it would put a diagnostic port of its own among the mirror's.
 QUIET = {"DOTNET_EnableDiagnostics": "0"}
@@ -15,7 +15,7 @@ class Tools:
         self.host = lab.near
         self.lab = lab
 
-    def trace(self, *arguments, seconds=60.0, environment=None):
+    def trace(self, *arguments, seconds=wait.LONGEST_SECONDS, environment=None):
         """Runs dotnet-trace."""
         return self.host.run(needs.dotnet_trace(), *arguments, seconds=seconds,
                              environment=QUIET | (environment or {}))
@@ -24,7 +24,7 @@ class Tools:
         """Starts dotnet-trace."""
         return self.host.start(needs.dotnet_trace(), *arguments, environment=QUIET | (environment or {}))
 
-    def driver(self, *arguments, seconds=60.0, environment=None):
+    def driver(self, *arguments, seconds=wait.LONGEST_SECONDS, environment=None):
         """Runs the driver."""
         return self.host.run(needs.driver(), *arguments, seconds=seconds, environment=QUIET | (environment or {}))
 
