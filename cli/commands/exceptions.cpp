@@ -38,8 +38,8 @@ using transport::Task;
 constexpr std::size_t kMaxWaiting = 1000;
 constexpr std::size_t kMaxWaitingBytes = std::size_t{4} << 20;
 
-/// The shortest pause between two requests for methods' names. It is at least ten times as long as the runtime
-/// took for the last one, which slows the application down.
+/// The shortest pause between two requests for methods' names. It is at least ten times as long as the
+/// runtime took for the last one, which slows the application down.
 constexpr Milliseconds kBetweenQuestions{1000};
 constexpr int kPausesInQuestion = 10;
 /// The most addresses to remember as nameless.
@@ -131,8 +131,8 @@ std::string text_of(const events::ThrownException& thrown, const std::vector<std
   return text;
 }
 
-/// Sends each thrown exception to the command, and each method that the runtime compiles, which it does before
-/// the method can be on a stack.
+/// Sends each thrown exception to the command, and each method that the runtime compiles, which it does
+/// before the method can be on a stack.
 class ExceptionTeller final : public events::EventFormatter {
  public:
   explicit ExceptionTeller(router::ReaderOutput& to) : to_(to) {}

@@ -413,8 +413,9 @@ Task<void> Agent::say_what_remains() {
     std::vector<std::string> ids;
     for (const Artifact& kept : all)
       if (kept.time >= utc_text(each.since)) ids.push_back(kept.id);
-    log_->warn("{} followed the artifacts, was cut off at {} and did not come back; since then there came: {}",
-               each.name, utc_text(each.since), ids.empty() ? "none" : first_of_many(ids));
+    log_->warn(
+        "{} followed the artifacts, was cut off at {} and did not come back; since then there came: {}",
+        each.name, utc_text(each.since), ids.empty() ? "none" : first_of_many(ids));
   }
 }
 

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "router/agent/api/caller_session.hpp"
+#include "router/agent/api/followers.hpp"
 #include "router/agent/api/kept_response.hpp"
 #include "router/agent/api/recent_requests.hpp"
 #include "router/agent/artifacts/artifacts.hpp"
 #include "router/agent/gate/audit.hpp"
 #include "router/wire/artifact.hpp"
-#include "router/agent/api/followers.hpp"
 #include "transport/directory_watch.hpp"
 #include "transport/event.hpp"
 #include "transport/loop.hpp"

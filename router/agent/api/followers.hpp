@@ -12,8 +12,8 @@
 
 namespace farport::router {
 
-/// Callers whose session broke while they followed the artifacts: a laptop that was suspended, a link that was
-/// cut. They mean to go on, so an agent that stops waits for those who were there a moment ago.
+/// Callers whose session broke while they followed the artifacts: a laptop that was suspended, a link that
+/// was cut. They mean to go on, so an agent that stops waits for those who were there a moment ago.
 class Followers {
  public:
   using Clock = std::chrono::system_clock;
