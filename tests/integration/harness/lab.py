@@ -51,9 +51,9 @@ class Lab:
         subprocess.run(["ip", "link", "add", "cable", "netns", self.far.network, "type", "veth",
                         "peer", "name", "cable", "netns", self.near.network], check=True)
         for host in self._hosts:
-            for command in ("link set lo up", "link set cable up", f"address add {host.address}/24 dev cable",
-                            f"address add {host.address6}/64 dev cable nodad"):
-                subprocess.run(["ip", "-netns", host.network, *command.split()], check=True)
+            commands = ("link set lo up", "link set cable up", f"address add {host.address}/24 dev cable",
+                        f"address add {host.address6}/64 dev cable nodad")
+            subprocess.run(["ip", "-netns", host.network, "-batch", "-"], input="\n".join(commands), text=True, check=True)
 
     def new_log(self, name):
         """The beginning of file names for a process's output."""

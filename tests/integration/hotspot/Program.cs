@@ -22,6 +22,7 @@ if (options.TryGetValue("--library", out var library))
     NativeLibrary.SetDllImportResolver(Assembly.GetExecutingAssembly(), (_, _, _) => NativeLibrary.Load(library));
 }
 var until = DateTime.UtcNow.AddSeconds(double.Parse(options.GetValueOrDefault("--seconds", "600")));
+var rest = TimeSpan.FromMilliseconds(int.Parse(options.GetValueOrDefault("--rest", "0")));
 Console.WriteLine($"busy: {kind}");
 for (var number = 0; DateTime.UtcNow < until; number++)
 {
@@ -43,6 +44,8 @@ for (var number = 0; DateTime.UtcNow < until; number++)
             Work.Managed();
             break;
     }
+    // Where it is enough that nothing else is busy, others may have the processor.
+    Thread.Sleep(rest);
 }
 
 namespace Hotspot
