@@ -280,7 +280,7 @@ Task<void> Agent::run() {
   if (recorder_) co_await recorder_->end();
   // What was kept last, and what has ended together with the agent.
   if (stops_ < 2) co_await with_deadline(loop_, sent_or_stopped(), settings_.drain_limit);
-  co_await say_what_remains();
+  if (stops_ < 2) co_await with_deadline(loop_, say_what_remains(), kEndLimit);
   tasks_.clear();
 }
 

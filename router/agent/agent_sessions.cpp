@@ -82,6 +82,10 @@ Task<void> answer(Api& api, IdleWatch& idle, std::unique_ptr<transport::Http2Str
   co_await api.handle(std::move(request));
 }
 
+Refusal is_stopping() {
+  return {http_status::kUnavailable, ipc::hresult::kBusy, "the agent is being stopped"};
+}
+
 /// Waits for a peer's first byte, and leaves it unread. Returns false if the connection ends or fails first.
 Task<bool> says_something(transport::FdStream& socket) {
   for (;;) {
@@ -95,7 +99,6 @@ Task<bool> says_something(transport::FdStream& socket) {
 }
 
 constexpr const char* kTooSlow = "it did not finish the handshake in time";
-constexpr const char* kStopping = "the agent is being stopped";
 constexpr const char* kTooManyHandshakes = "the agent has reached its limit of concurrent handshakes";
 
 }  // namespace
@@ -134,7 +137,7 @@ Task<void> Agent::serve_secured(Accepted connection, bool dialled) {
     ++metrics_.sessions;
     co_await refuse_caller(std::move(tls), caller, refusals_.no_role(caller));
   } else if (takes_no_session_of(caller)) {
-    co_await turn_away(std::move(tls), stranger(caller), kStopping);
+    co_await refuse_caller(std::move(tls), caller, is_stopping());
   } else {
     handshake.reset();
     co_await serve_caller(std::move(tls), std::move(caller), std::move(*share));
@@ -208,7 +211,7 @@ Task<void> Agent::serve_caller(std::unique_ptr<TlsStream> tls, Caller caller,
 }
 
 Task<void> Agent::refuse_caller(std::unique_ptr<TlsStream> tls, const Caller& caller, Refusal refusal) {
-  if (tls->alpn() == "h2" && caller.access->none()) {
+  if (tls->alpn() == "h2" && (caller.access->none() || takes_no_session_of(caller))) {
     co_await turn_away(std::move(tls), turned_away(), std::move(refusal.why));
   } else if (tls->alpn() == "h2") {
     co_await refuse_session(std::move(tls), stranger(caller), std::move(refusal));
@@ -317,7 +320,7 @@ Task<void> Agent::serve_local(Accepted connection) {
     co_await refuse_session(std::move(connection), stranger(caller),
                             refusals_.limit_reached(caller, share.error()));
   } else if (takes_no_session_of(caller)) {
-    co_await turn_away(std::move(connection), stranger(caller), kStopping);
+    co_await turn_away(std::move(connection), stranger(caller), is_stopping().why);
   } else {
     co_await discovery_.first_look();
     handshake.reset();

@@ -102,10 +102,13 @@ class Artifacts(Keeping, Case):
         self.assertIn(b"</html>", content)
 
     def test_it_goes_on_without_whoever_asked(self):
-        process, identifier = self.begin("trace", "--duration", "4s", "--profile", "gc-collect")
-        process.send(signal.SIGINT)
-        self.assertEqual(process.wait(), 130, process.output())
-        self.assertIn(identifier, process.stdout())
+        def interrupted():
+            process, identifier = self.begin("trace", "--duration", "4s", "--profile", "gc-collect")
+            process.send(signal.SIGINT)
+            self.assertEqual(process.wait(), 130, process.output())
+            # It is listed a moment before the command is told its id.
+            return identifier in process.stdout() and (process, identifier)
+        process, identifier = wait.until(interrupted, "the command knows its artifact")
         self.assertIn("goes on", process.stderr())
         wait.until(lambda: self.all()[identifier]["state"] != "under way", self.agent.log)
         self.got(identifier)

@@ -207,7 +207,7 @@ class Played(Case):
         self.assertIn("dialled in at /tmp/farport.sock", self.podman.logs(self.container("farport")))
 
     def test_a_daemon_of_the_node_sees_applications_that_know_nothing_of_it(self):
-        self.start("--network", "none", "localhost/orders:1.0", "--discounts", "10", "--seconds", "3600")
+        self.start("--network", "none", "localhost/orders:1.0", "--discounts", "17", "--seconds", "3600")
         certificates = pathlib.Path(self.lab.new_directory(self.lab.far, "certificates"))
         for name, content in kubernetes.files_of(self.pair).items():
             (certificates / name).write_bytes(content)

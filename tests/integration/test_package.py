@@ -18,7 +18,7 @@ DynamicUser=yes
 PrivateTmp=yes
 Environment=DOTNET_ROOT={root} DOTNET_SYSTEM_GLOBALIZATION_INVARIANT=1
 Type=exec
-ExecStart=/opt/orders/orders --discounts 10 --seconds 3600
+ExecStart=/opt/orders/orders --discounts 17 --seconds 3600
 """
 CONFIGURATION = """
 listen = ["{address}:{port}"]
