@@ -231,13 +231,18 @@ class Sight(Looking, Case):
 
     # Exceptions
 
-    def test_exceptions_are_what_the_application_caught(self):
-        process = self.look("exceptions", "--format", "json")
+    def catching(self, *arguments, message="begun"):
+        """`farport exceptions` that has begun to print, by exceptions with this message."""
+        process = self.look("exceptions", *arguments)
 
         def begun():
-            self.application.get("/throw", message="begun")
+            self.application.get("/throw", message=message)
             return process.stdout()
         wait.until(begun, process.output)
+        return process
+
+    def test_exceptions_are_what_the_application_caught(self):
+        process = self.catching("--format", "json")
         for number in range(5):
             self.application.get("/throw", message=f"number {number}")
         self.cut()
@@ -252,12 +257,7 @@ class Sight(Looking, Case):
             self.assertEqual(stack.index("Watched.Thrower.Throw") + 1, stack.index("Watched.Thrower.Catch"), stack)
 
     def test_methods_that_are_compiled_meanwhile_have_names(self):
-        process = self.look("exceptions", "--format", "json")
-
-        def begun():
-            self.application.get("/throw", message="begun")
-            return process.stdout()
-        wait.until(begun, process.output)
+        process = self.catching("--format", "json")
         for number in range(4):
             self.application.get("/throw-new", number=number)
         wait.until(lambda: "new Int64" in process.stdout(), process.output)
@@ -269,12 +269,7 @@ class Sight(Looking, Case):
             self.assertFalse([frame for frame in line["stack"] if frame.startswith("0x")], line)
 
     def test_exceptions_for_people(self):
-        process = self.look("exceptions")
-
-        def begun():
-            self.application.get("/throw", message="\x1b[31mred")
-            return process.stdout()
-        wait.until(begun, process.output)
+        process = self.catching(message="\x1b[31mred")
         self.end(process)
         self.assertIn(r"Watched.OrderException: \x1b[31mred", process.stdout())
         self.assertIn("\n    at Watched.Thrower.Throw(System.String)\n", process.stdout())

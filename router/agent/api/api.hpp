@@ -179,9 +179,9 @@ class Api : public std::enable_shared_from_this<Api> {
                                                         std::string cause);
   /// Waits until nobody watches the artifacts in this session.
   transport::Task<void> unwatched() const { return parts_.artifacts.unwatched(session_); }
-  /// Waits until somebody has watched them in this session, and nobody does any more.
+  /// Waits until the caller has begun to watch them in this session, and has given that up.
   transport::Task<void> followed() const { return parts_.artifacts.followed(session_); }
-  /// Whether somebody has watched them in this session.
+  /// Whether the caller has watched them in this session.
   [[nodiscard]] bool has_followed() const { return session_.has_followed; }
 
  private:

@@ -71,7 +71,7 @@ class ArtifactRequests {
   void tell_of_stop();
   /// Waits until nobody watches in this session.
   transport::Task<void> unwatched(const CallerSession& session);
-  /// Waits until somebody has watched in this session, and nobody does any more.
+  /// Waits until the caller has begun to watch in this session, and has given that up.
   transport::Task<void> followed(const CallerSession& session);
   [[nodiscard]] Followers& followers() { return followers_; }
   /// Waits until nothing is being kept.
