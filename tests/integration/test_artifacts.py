@@ -7,7 +7,7 @@ import re
 import signal
 import time
 
-from harness import needs, traces, unprivileged, wait
+from harness import http2, needs, traces, unprivileged, wait
 from harness.api import Api
 from harness.audit import Audit
 from harness.breaking import QUICK_PINGS
@@ -42,7 +42,7 @@ class Keeping:
         return self.assert_ok(self.farport(*arguments, "--keep", pair=pair)).stdout.strip()
 
     def all(self, pair=None):
-        return {each["id"]: each for each in json.loads(self.assert_ok(self.farport("artifacts", "--json", pair=pair)).stdout)}
+        return {each["id"]: each for each in http2.get(self.lab, "/v1/artifacts", pair)}
 
     def get(self, identifier, *arguments, pair=None):
         """Gets one, and returns how the command ended, and the file."""

@@ -1,11 +1,10 @@
 """`farport serve`."""
 
-import json
 import re
 
-from harness import needs, proc, unprivileged, wait
+from harness import http2, needs, proc, unprivileged, wait
+from harness.http2 import PORT
 
-PORT = 9000
 # The gate has tests of its own.
 ALLOW_TOOLS = ("--allow-cn", "tools=admin")
 
@@ -59,10 +58,7 @@ class Agent:
 
     def runtimes(self):
         """What it lists."""
-        done = self.lab.near.run(needs.farport(), "ps", self.remote, "--json", *self.lab.tools_pair.flags())
-        if done.code != 0:
-            raise AssertionError(f"farport ps: {done.described}")
-        return json.loads(done.stdout)
+        return http2.get(self.lab, "/v1/runtimes", port=self.port)
 
     def wait_for(self, *applications, seconds=wait.LONGEST_SECONDS):
         """Waits until it lists just these applications, and returns what it says of them, in their order."""

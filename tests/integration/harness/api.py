@@ -68,10 +68,7 @@ class Api:
 
     def json(self, path):
         """What a GET answers."""
-        answer = self.request(path)
-        if answer.status != 200:
-            raise AssertionError(f"{path}: {answer}")
-        return json.loads(answer.body)
+        return http2.get(self.lab, path, self.pair, self.port)
 
     def runtimes(self):
         """The runtimes that are listed, by pid."""

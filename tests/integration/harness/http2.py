@@ -1,14 +1,17 @@
 """HTTP/2 by hand (RFC 9113), over TLS: frames as a client that keeps to no rule would send them."""
 
+import contextlib
+import json
 import ssl
 import struct
 import time
 from typing import NamedTuple
 
 from harness import wait
-from harness.agent import PORT
 from harness.certificates import AGENT_NAME
 
+# The agent's, unless a test says another one.
+PORT = 9000
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = range(10)
 END_STREAM, ACK, END_HEADERS, PADDED = 0x1, 0x1, 0x4, 0x8
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -189,3 +192,23 @@ class Client:
             return self.frames_until(lambda f: False, seconds)[-1] is None
         except TimeoutError:
             return False
+
+
+def get(lab, path, pair=None, port=PORT):
+    """The JSON that an agent answers to a GET. It starts no program, and so suits a look that is repeated until something is
+    there; what people do is done by curl (see Api) and by farport itself."""
+    try:
+        with contextlib.closing(Client(lab, pair, port)) as client:
+            stream = client.request("GET", path)
+            frames = client.frames_until(lambda f: f.stream == stream and f.flags & END_STREAM)
+            with contextlib.suppress(OSError):
+                client.socket.unwrap()
+    except OSError as error:
+        raise AssertionError(f"{path}: {error}") from error
+    if frames[-1] is None:
+        raise AssertionError(f"{path}: the connection ended")
+    status = status_in(next(f.payload for f in frames if f.stream == stream and f.kind == HEADERS))
+    body = b"".join(f.payload for f in frames if f.stream == stream and f.kind == DATA)
+    if status != 200:
+        raise AssertionError(f"{path}: {status} {body!r}")
+    return json.loads(body)

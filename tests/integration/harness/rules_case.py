@@ -1,10 +1,9 @@
 """Agents with rules."""
 
-import json
 import os
 import time
 
-from harness import needs, unprivileged, wait
+from harness import http2, needs, unprivileged, wait
 from harness.audit import Audit
 from harness.case import Case
 from harness.watched import Watched
@@ -23,11 +22,14 @@ class RulesCase(Case):
 
     def setUp(self):
         super().setUp()
-        self.application = self.use(Watched(self.lab))
-        self.application.get("/tick")  # before that it has no meter
+        self.start_application()
         self.directory = self.lab.new_directory(self.lab.far, "kept")
         self.configuration = os.path.join(self.lab.new_directory(self.lab.far, "agent"), "farport.toml")
         self.audit = Audit(os.path.join(self.lab.directory, f"audit-{time.monotonic_ns()}.jsonl"))
+
+    def start_application(self):
+        self.application = self.use(Watched(self.lab))
+        self.application.get("/tick")  # before that it has no meter
 
     def begin(self, *rules, more="", flags=()):
         with open(self.configuration, "w", encoding="utf-8") as file:
@@ -42,14 +44,14 @@ class RulesCase(Case):
         return self.lab.near.run(needs.farport(), command, self.agent.remote, *self.lab.tools_pair.flags(), *arguments)
 
     def kept(self):
-        return json.loads(self.assert_ok(self.farport("artifacts", "--json")).stdout)
+        return http2.get(self.lab, "/v1/artifacts", port=self.agent.port)
 
     def whole(self):
         return [each for each in self.kept() if each["state"] == "whole"]
 
     def rows(self, name):
         """What is said of the rule and each runtime."""
-        rules = json.loads(self.assert_ok(self.farport("rules", "--json")).stdout)
+        rules = http2.get(self.lab, "/v1/rules", port=self.agent.port)
         return next(each for each in rules if each["name"] == name)["runtimes"]
 
     def row(self, name):

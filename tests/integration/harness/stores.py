@@ -6,7 +6,7 @@ import os
 import re
 import time
 
-from harness import needs, proc, unprivileged, wait
+from harness import http2, needs, proc, unprivileged, wait
 from harness.audit import Audit
 from harness.case import Case
 from harness.nobody import NOBODY
@@ -98,7 +98,7 @@ class StoreCase(Case):
 
     def about(self, identifier):
         """What the agent says of it."""
-        all_kept = json.loads(self.assert_ok(self.farport("artifacts", "--json")).stdout)
+        all_kept = http2.get(self.lab, "/v1/artifacts", port=self.agent.port)
         return next(each for each in all_kept if each["id"] == identifier)
 
     def wait_for_sent(self, identifier, *stores):
