@@ -22,7 +22,7 @@ class OverSsh(Recordings, Case):
         cls.ssh = Ssh(cls.lab)
         cls.addClassCleanup(cls.ssh.stop)
         cls.target = f"ssh://root@{cls.lab.far.address}"
-        cls.application = cls.lab.orders("--rate", "2000")
+        cls.application = cls.lab.orders("--rate", "500")
 
     def tearDown(self):
         super().tearDown()

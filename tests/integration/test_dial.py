@@ -43,7 +43,7 @@ class Accepting(Recordings, Dialled):
     @classmethod
     def prepare(cls):
         super().prepare()
-        cls.application = cls.lab.orders("--rate", "2000")
+        cls.application = cls.lab.orders("--rate", "500")
 
     def test_a_recording_survives_each_kind_of_break(self):
         mirror = self.mirror(*QUICK_PINGS)

@@ -28,7 +28,7 @@ class OfDocker(Case):
     def application(self, *load, image="orders"):
         """A container, orders, which is removed by the test's end with its helpers."""
         self.engine.docker("run", "--detach", "--name", "orders", "--network", "none", f"localhost/{image}",
-                           *load or ("--rate", "2000", "--discounts", "14"), "--seconds", "3600")
+                           *load or ("--rate", "100", "--discounts", "17"), "--seconds", "3600")
         self.addCleanup(lambda: self.engine.docker("rm", "--force", "orders", *self.helpers()))
         wait.until(lambda: "pricing" in self.engine.docker("logs", "orders"), lambda: self.engine.docker("logs", "orders"))
 

@@ -21,7 +21,7 @@ class FarportTrace(Recordings, Case):
     @classmethod
     def prepare(cls):
         cls.network = Network(cls.lab)
-        cls.application = cls.lab.orders("--rate", "2000", "--discounts", "14", busy=True)
+        cls.application = cls.lab.orders("--rate", "1000", "--discounts", "12", busy=True)
         cls.audit = os.path.join(cls.lab.directory, "audit.jsonl")
         cls.agent = cls.share(cls.lab.agent("--audit", cls.audit, *QUICK_PINGS))
 
@@ -108,7 +108,7 @@ class FarportTrace(Recordings, Case):
             time.sleep(3)
 
     def test_a_runtime_that_ends_ends_it(self):
-        application = self.lab.orders("--rate", "2000")
+        application = self.lab.orders("--rate", "500")
         self.agent.wait_for(self.application, application)
         file = self.file()
         process = self.start("-o", file, "--providers", ALL_OF_ORDERS, target=f"{self.agent.remote}/{application.pid_inside}")
@@ -118,7 +118,7 @@ class FarportTrace(Recordings, Case):
         self.assertGreater(int(self.assert_ok(self.tools.driver("read", file)).values()["events"]), 0)
 
     def test_a_runtime_that_is_killed_is_said_and_what_came_is_kept(self):
-        application = self.lab.orders("--rate", "2000")
+        application = self.lab.orders("--rate", "500")
         self.agent.wait_for(self.application, application)
         file = self.file()
         process = self.start("-o", file, "--providers", ALL_OF_ORDERS, target=f"{self.agent.remote}/{application.pid_inside}")

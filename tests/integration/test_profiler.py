@@ -332,7 +332,7 @@ class Profiles(Profiling):
     def test_an_agent_that_profiles_stays_small(self):
         if needs.is_sanitized():
             return
-        application = self.native()
+        application = self.native(rest=0)
         running = self.start(application, duration=5, frequency=999)
         most = 0
         while running.running():
@@ -372,7 +372,7 @@ class FromOutside(Profiling):
         """What an agent of its own answers to a request to look at the threads of an application of nobody's."""
         directory = self.private()
         self.use(self.lab.agent(search=[directory], port=port, **agent))
-        application = self.hotspot(user=NOBODY, directory=directory)
+        application = self.hotspot(user=NOBODY, directory=directory, rest=0)
         api = Api(self.lab, port=port)
         listed = wait.until(lambda: api.runtimes().get(application.pid_inside), "the runtime is listed")
         return api.request(f"/v1/runtimes/{listed['id']}/profile?event=wall&frequency=20&duration=2", "--request", "POST")
@@ -403,7 +403,7 @@ class FromOutside(Profiling):
         self.assertRegex(done.stdout, r"Thread\.Sleep.*futex\(2\)_\[k\];\[waiting\] \d+")
 
     def test_a_process_that_is_stopped_can_be_looked_at(self):
-        application = self.hotspot()
+        application = self.hotspot(rest=0)
         self.listed(application)
         application.process.freeze()
         self.addCleanup(application.process.thaw)

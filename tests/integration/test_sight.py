@@ -334,7 +334,7 @@ class Top(Looking, Case):
     def prepare(cls):
         cls.watched = cls.share(Watched(cls.lab))
         cls.other = cls.lab.new_directory(cls.lab.far, "other")
-        cls.orders = cls.lab.orders("--rate", "2000", directory=cls.other)
+        cls.orders = cls.lab.orders("--rate", "500", directory=cls.other)
         cls.agent = cls.share(cls.lab.agent(*QUICK_PINGS))
         cls.second = cls.share(cls.lab.agent(search=[cls.other], port=9001))
         cls.agent.wait_for(cls.watched)

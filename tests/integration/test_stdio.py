@@ -28,7 +28,7 @@ class Stdio(Recordings, Case):
     @classmethod
     def prepare(cls):
         cls.network = Network(cls.lab)
-        cls.application = cls.lab.orders("--rate", "2000")
+        cls.application = cls.lab.orders("--rate", "500")
         cls.inetd = Inetd(cls.lab)
         cls.addClassCleanup(cls.inetd.stop)
 

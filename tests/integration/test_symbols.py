@@ -52,7 +52,7 @@ class Symbols(Case):
         subprocess.run([needs.program("strip"), "--strip-all", library], check=True)
         cls.library = library
         cls.agent = cls.share(cls.lab.agent(search=["proc"]))
-        cls.application = cls.share(Hotspot(cls.lab.far, "native", "--rest", "50", library=library))
+        cls.application = cls.share(Hotspot(cls.lab.far, "native", library=library))
         cls.build_id = cls.find_build_id()
         cls.sym_key = f"_.debug/elf-buildid-sym-{cls.build_id}/_.debug"
 

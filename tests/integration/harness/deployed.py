@@ -26,8 +26,8 @@ class Containers(Case):
 
     def application(self, *flags, name="orders", image="localhost/orders"):
         """An application that nobody has prepared for anything: not root, without a shell."""
-        self.podman.run("run", "--detach", "--name", name, "--network", "host", *flags, image, "--rate", "2000",
-                        "--discounts", "14", "--seconds", "3600")
+        self.podman.run("run", "--detach", "--name", name, "--network", "host", *flags, image, "--rate", "100",
+                        "--discounts", "17", "--seconds", "3600")
         self.addCleanup(lambda: self.podman.run("rm", "--force", "--ignore", "--depend", "--time", "0", name))
         wait.until(lambda: "pricing" in self.podman.logs(name), lambda: self.podman.logs(name))
 

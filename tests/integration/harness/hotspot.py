@@ -22,11 +22,12 @@ def compile_library(directory, *flags):
 
 class Hotspot:
     """The application on a host. `busy`: what it does; `user`: whose it is. `library`: it has a mount namespace with a /tmp
-    of its own, and a copy of this library nowhere else."""
+    of its own, and a copy of this library nowhere else. `rest`: after each round it leaves the processor to others for so many
+    milliseconds, since it is sampled only while it computes."""
 
     INSIDE = "/tmp/libhotspot.so"
 
-    def __init__(self, host, busy="managed", *flags, user=None, library=None, directory=None):
+    def __init__(self, host, busy="managed", *flags, user=None, library=None, directory=None, rest=100):
         enter, tmp = list(host.enter), directory or host.tmp
         become = as_user(user) if user else []
         if library:
@@ -35,7 +36,7 @@ class Hotspot:
             enter += [needs.program("unshare"), "--mount", "sh", "-c", script, "sh", library]
             flags += ("--library", self.INSIDE)
             tmp = "/tmp"
-        self.process = host.start(needs.hotspot(), "--busy", busy, *flags, enter=enter + become, name=f"hotspot-{busy}",
+        self.process = host.start(needs.hotspot(), "--busy", busy, "--rest", rest, *flags, enter=enter + become, name=f"hotspot-{busy}",
                                   environment={"TMPDIR": tmp})
         self.process.wait_for_output("busy")
         # What was put before it has executed it.
