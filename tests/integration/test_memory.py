@@ -1,7 +1,7 @@
 """An agent with the memory that the example for Kubernetes gives it, and peers that take all that they can get: it
 lives, those beside them are served, and its memory returns.
 
-FARPORT_TEST_FLOOD_SECONDS says how long each flood lasts (4). With the release binary alone: the sanitizers take more
+FARPORT_TEST_FLOOD_SECONDS says how long each flood lasts (2). With the release binary alone: the sanitizers take more
 memory than there is."""
 
 import concurrent.futures
@@ -19,7 +19,7 @@ from harness.hostile_traces import recorded
 from harness.memory_group import MemoryGroup
 
 LIMIT = 64 << 20
-SECONDS = float(os.environ.get("FARPORT_TEST_FLOOD_SECONDS", "4"))
+SECONDS = float(os.environ.get("FARPORT_TEST_FLOOD_SECONDS", "2"))
 MANY = 500
 LONGEST_LINE = 4000
 # Frozen, for one who waits for an answer.

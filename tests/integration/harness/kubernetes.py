@@ -1,6 +1,7 @@
 """Kubernetes' manifests, as kustomize builds them and its schemas have them."""
 
 import base64
+import functools
 import json
 import pathlib
 import subprocess
@@ -12,20 +13,27 @@ EXAMPLES = needs.ROOT / "examples/kubernetes"
 VOLUMES = {"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret"}
 
 
+@functools.cache
 def built(directory):
-    """What kustomize makes of a directory."""
+    """What kustomize makes of a directory, whose files stay as they are from then on."""
     return subprocess.run([needs.kustomize(), "build", directory], check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def objects_of(text):
     """Manifests as objects. An AssertionError says what Kubernetes would not take."""
+    return json.loads(_checked(text))
+
+
+@functools.cache
+def _checked(text):
+    """The same as JSON."""
     script = pathlib.Path(__file__).resolve().parents[1] / "kubernetes/manifests.mjs"
     # What is evaluated finds its packages where it stands.
     done = subprocess.run([needs.program("node"), "--input-type=module", "--eval", script.read_text(encoding="utf-8")],
                           cwd=needs.kubernetes_packages(), input=text, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise AssertionError(done.stderr)
-    return json.loads(done.stdout)
+    return done.stdout
 
 
 def pod_of(objects, kind):
