@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -79,9 +78,6 @@ class SpawnSteps {
     }
     return 0;
   }
-  /// Closes all else there before the program is executed. execve(2) lets this process go on a moment before
-  /// it closes what is marked so, and until then a socket that is closed here would stay in the epoll set.
-  int close_others() { return posix_spawn_file_actions_addclosefrom_np(&files_, 3); }
   int set_root_directory() { return posix_spawn_file_actions_addchdir_np(&files_, "/"); }
 
   int spawn(pid_t& pid, const Program& program) {
@@ -111,10 +107,6 @@ Result<std::unique_ptr<Process>> Process::start(Loop& loop, const Program& progr
   SpawnSteps steps;
   steps.reset_signals(program.apart ? POSIX_SPAWN_SETSID : 0);
   int failed = steps.set_streams(program.streams);
-  // Others get what was opened for them, by a shell for example; a program that is an open file of ours stays
-  // open.
-  const bool is_open_file = std::string_view(program.file).starts_with("/proc/self/fd/");
-  if (failed == 0 && program.apart && !is_open_file) failed = steps.close_others();
   if (failed == 0 && program.apart) failed = steps.set_root_directory();
   pid_t pid = 0;
   if (failed == 0) failed = steps.spawn(pid, program);

@@ -24,7 +24,7 @@ FdStream::FdStream(Loop& loop, UniqueFd fd, std::string name)
     : Stream(loop), fd_(std::move(fd)), name_(std::move(name)) {}
 
 FdStream::~FdStream() {
-  if (watched_) loop().forget(*this);
+  if (watched_) loop().forget(fd_.get());
 }
 
 Io FdStream::try_read(std::span<std::byte> into) {
@@ -154,7 +154,7 @@ void FdStream::abort(Error why) {
   if (failed_) return;
   failed_ = true;
   error_ = std::move(why);
-  if (std::exchange(watched_, false)) loop().forget(*this);
+  if (std::exchange(watched_, false)) loop().forget(fd_.get());
   fd_.reset();
   if (Wake* wake = std::exchange(read_wake_, nullptr)) wake->wake();
   if (Wake* wake = std::exchange(gone_wake_, nullptr)) wake->wake();
@@ -182,7 +182,7 @@ void FdStream::watch_output() {
   watch();
   if (output_watched_ || failed_) return;
   output_watched_ = true;
-  if (const int error = loop().watch_output(fd_.get(), *this)) fail_errno("watch", error);
+  if (const int error = loop().watch_output(fd_.get())) fail_errno("watch", error);
 }
 
 void FdStream::on_events(std::uint32_t events) {

@@ -10,6 +10,12 @@ namespace {
 
 constexpr std::uint64_t kLongestPollMs = 3'600'000;
 constexpr int kRoundsPerTurn = 4;
+/// What the epoll set calls libuv's own loop. No descriptor of ours has generation 0.
+constexpr std::uint64_t kLibuv = 0;
+
+std::uint64_t key_of(int fd, std::uint32_t generation) {
+  return std::uint64_t{generation} << 32U | static_cast<std::uint32_t>(fd);
+}
 
 }  // namespace
 
@@ -20,7 +26,7 @@ Loop::Loop() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
   uv_prepare_start(&keep_alive_, [](uv_prepare_t*) {});
   epoll_event event{};
   event.events = EPOLLIN;
-  event.data.ptr = nullptr;  // Stands for libuv's own loop.
+  event.data.u64 = kLibuv;
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, uv_backend_fd(&uv_), &event) != 0) std::abort();
 }
 
@@ -38,25 +44,34 @@ void Loop::defer(TurnEndHook& hook) {
   if (!hook.linked()) turn_ends_.push(hook);
 }
 
-int Loop::watch(int fd, FdListener& watched) {
-  return control(EPOLL_CTL_ADD, fd, watched, 0);
+int Loop::watch(int fd, FdListener& listener) {
+  const auto at = static_cast<std::size_t>(fd);
+  if (at >= watched_.size()) watched_.resize(at + 1);
+  watched_[at].listener = &listener;
+  if (++watched_[at].generation == 0) ++watched_[at].generation;
+  const int error = control(EPOLL_CTL_ADD, fd, 0);
+  if (error != 0) forget(fd);
+  return error;
 }
 
-int Loop::watch_output(int fd, FdListener& watched) {
-  return control(EPOLL_CTL_MOD, fd, watched, EPOLLOUT);
+int Loop::watch_output(int fd) {
+  return control(EPOLL_CTL_MOD, fd, EPOLLOUT);
 }
 
-int Loop::control(int operation, int fd, FdListener& watched, std::uint32_t more) {
+int Loop::control(int operation, int fd, std::uint32_t more) {
   epoll_event event{};
   event.events = EPOLLIN | EPOLLRDHUP | EPOLLET | more;
-  event.data.ptr = &watched;
+  event.data.u64 = key_of(fd, watched_[static_cast<std::size_t>(fd)].generation);
   return ::epoll_ctl(epoll_.get(), operation, fd, &event) == 0 ? 0 : errno;
 }
 
-void Loop::forget(FdListener& watched) {
-  for (std::size_t i = 0; i < event_count_; ++i) {
-    if (events_[i].data.ptr == &watched) events_[i].events = 0;
-  }
+void Loop::forget(int fd) {
+  watched_[static_cast<std::size_t>(fd)].listener = nullptr;
+}
+
+FdListener* Loop::listener_of(std::uint64_t key) const {
+  const Watched& watched = watched_[static_cast<std::uint32_t>(key)];
+  return watched.generation == key >> 32U ? watched.listener : nullptr;
 }
 
 void Loop::run_ready() {
@@ -93,28 +108,25 @@ int Loop::poll_timeout() const {
   return uv_timeout < 0 ? static_cast<int>(left) : std::min(uv_timeout, static_cast<int>(left));
 }
 
-void Loop::wait_for_events() {
+std::span<const epoll_event> Loop::wait_for_events() {
   uv_update_time(&uv_);
   stalls_.record(DurationHistogram::Duration(uv_hrtime() - turn_began_));
   const int count =
       ::epoll_wait(epoll_.get(), events_.data(), static_cast<int>(events_.size()), poll_timeout());
   turn_began_ = uv_hrtime();
-  event_count_ = count > 0 ? static_cast<std::size_t>(count) : 0;
+  return {events_.data(), count > 0 ? static_cast<std::size_t>(count) : 0};
 }
 
 void Loop::poll() {
   ++turn_;
-  wait_for_events();
   bool uv_has_work = false;
-  for (std::size_t i = 0; i < event_count_; ++i) {
-    if (events_[i].events == 0) continue;
-    if (events_[i].data.ptr == nullptr) {
+  for (const epoll_event& event : wait_for_events()) {
+    if (event.data.u64 == kLibuv) {
       uv_has_work = true;
-    } else {
-      static_cast<FdListener*>(events_[i].data.ptr)->on_events(events_[i].events);
+    } else if (FdListener* const listener = listener_of(event.data.u64)) {
+      listener->on_events(event.events);
     }
   }
-  event_count_ = 0;
   uv_update_time(&uv_);
   // The timeout is also zero when new handles wait to be polled or closed ones to be freed.
   if (uv_has_work || uv_backend_timeout(&uv_) == 0) uv_run(&uv_, UV_RUN_NOWAIT);

@@ -186,15 +186,15 @@ class Loop {
   /// has no effect.
   void defer(TurnEndHook& hook);
 
-  /// Reports the descriptor's events to `watched` until forget(), except for output (EPOLLOUT). Events that
+  /// Reports the descriptor's events to `listener` until forget(), except for output (EPOLLOUT). Events that
   /// are pending already are reported first. Returns 0, or the errno value of epoll_ctl(2).
-  [[nodiscard]] int watch(int fd, FdListener& watched);
+  [[nodiscard]] int watch(int fd, FdListener& listener);
   /// Also reports output events of a watched descriptor. Not done from the start: most descriptors never have
   /// to wait for output and would be woken whenever their peer reads.
-  [[nodiscard]] int watch_output(int fd, FdListener& watched);
-  /// Reports no more events to `watched`, not even those already polled. The caller must close the descriptor
-  /// right after, which removes it from the epoll set (epoll(7)); no descriptor of ours has a duplicate.
-  void forget(FdListener& watched);
+  [[nodiscard]] int watch_output(int fd);
+  /// Reports no more events of this descriptor, not even those already polled. The caller must close it right
+  /// after, which removes it from the epoll set once no child that is being started has a copy (epoll(7)).
+  void forget(int fd);
 
   /// Running timers by expiry time, on the loop's clock in milliseconds.
   using Timers = std::multimap<std::uint64_t, Timer*>;
@@ -217,11 +217,20 @@ class Loop {
  private:
   static constexpr std::size_t kEventsPerPoll = 256;
 
-  int control(int operation, int fd, FdListener& watched, std::uint32_t more);
+  /// Who is told of a descriptor's events. The descriptors before it that had its number were other
+  /// generations: what the epoll set still says of those concerns nobody.
+  struct Watched {
+    FdListener* listener = nullptr;
+    std::uint32_t generation = 0;
+  };
+
+  int control(int operation, int fd, std::uint32_t more);
+  [[nodiscard]] FdListener* listener_of(std::uint64_t key) const;
   void run_ready();
   void run_until(const bool& done);
   void poll();
-  void wait_for_events();
+  /// What the next poll says. Valid until the one after it.
+  std::span<const epoll_event> wait_for_events();
   void fire_timers();
   [[nodiscard]] bool busy() const { return !ready_.empty() || !turn_ends_.empty(); }
   [[nodiscard]] int poll_timeout() const;
@@ -229,8 +238,8 @@ class Loop {
   uv_loop_t uv_{};
   uv_prepare_t keep_alive_{};  ///< Does nothing. Without an active handle libuv reports nothing to wait for.
   UniqueFd epoll_;
+  std::vector<Watched> watched_;                      ///< By descriptor.
   std::array<epoll_event, kEventsPerPoll> events_{};  ///< Of the latest poll.
-  std::size_t event_count_ = 0;
   std::uint64_t turn_ = 0;
   std::uint64_t turn_began_ = uv_hrtime();  ///< In nanoseconds.
   DurationHistogram stalls_{kStallBounds};
