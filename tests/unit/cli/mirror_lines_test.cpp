@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <catch2/catch.hpp>
 
 #include "cli/output/mirror_view.hpp"
@@ -41,15 +43,16 @@ TEST_CASE("a mirror's rows are sorted by host, name and pid") {
 }
 
 TEST_CASE("what a mirror shows fits its window, however much there is") {
-  for (const std::size_t rows : {0U, 1U, 5U, 30U, 1000U}) {
-    for (const std::size_t errors : {0U, 1U, 7U, 300U}) {
+  for (const std::size_t rows : {0U, 1U, 5U, 30U, 150U}) {
+    for (const std::size_t errors : {0U, 1U, 7U, 150U}) {
       const MirrorState state = many(rows, errors);
       for (const std::size_t columns : {1U, 10U, 60U, 80U, 200U}) {
         for (const std::size_t height : {1U, 2U, 5U, 10U, 23U, 100U}) {
           INFO(rows << " rows, " << errors << " errors, " << columns << "x" << height);
           const Lines lines = mirror_lines(state, {columns, height});
           CHECK(lines.size() <= height);
-          for (const std::string& line : lines) CHECK(columns_of(line) <= columns);
+          CHECK(std::all_of(lines.begin(), lines.end(),
+                            [&](const auto& line) { return columns_of(line) <= columns; }));
         }
       }
     }

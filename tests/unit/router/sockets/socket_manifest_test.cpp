@@ -93,11 +93,12 @@ TEST_CASE("a manifest stays small and right however many sockets come and go") {
   REQUIRE(files);
   REQUIRE((*files)->add(directory.at("stays")));
   std::size_t most = 0;
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < 1000; ++i) {
     const std::string path = directory.at("socket-" + std::to_string(i));
     REQUIRE((*files)->add(path));
-    CHECK(directory.manifest().find(path + "\n") != std::string::npos);
-    most = std::max(most, directory.manifest().size());
+    const std::string manifest = directory.manifest();
+    CHECK(manifest.find(path + "\n") != std::string::npos);
+    most = std::max(most, manifest.size());
     (*files)->remove(path);
   }
   CHECK(most < 300 * directory.at("socket-1000").size());
