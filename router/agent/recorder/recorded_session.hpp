@@ -33,6 +33,8 @@ class RecordedSession {
   transport::Task<void> stop();
 
   [[nodiscard]] const RecentBlocks& blocks() const { return blocks_; }
+  /// Drops the oldest of what it may not have any more.
+  void trim() { blocks_.set_limit(limit_()); }
 
  private:
   transport::Loop& loop_;

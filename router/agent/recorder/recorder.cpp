@@ -67,6 +67,22 @@ std::size_t samplings_in(std::uint64_t total) {
   return std::min(total / 2 / kSamplingBytes, kMaxSamplings);
 }
 
+/// The bytes that a user may have of `total`, where each of `of_user` things takes `most` at most: an equal
+/// part, and as much of what others do not need.
+std::uint64_t part_of(uid_t user, const std::map<uid_t, std::size_t>& of_user, std::uint64_t most,
+                      std::uint64_t total) {
+  std::vector<std::pair<std::size_t, uid_t>> by_need;
+  for (const auto& [each, count] : of_user) by_need.emplace_back(count, each);
+  std::ranges::sort(by_need);
+  std::size_t left = by_need.size();
+  for (const auto& [count, each] : by_need) {
+    const std::uint64_t part = std::min(total / left--, count * most);
+    if (each == user) return part;
+    total -= part;
+  }
+  return 0;
+}
+
 template <typename File>
 CrashPart part_of(CrashPart::Kind kind, File file) {
   const std::uint64_t held = file.held();
@@ -256,6 +272,11 @@ std::size_t RuntimeRecorder::size() const {
   return events_.blocks().size() + samples_.size() + loads_.blocks().size() + methods_.size();
 }
 
+void RuntimeRecorder::trim() {
+  loads_.trim();
+  events_.trim();
+}
+
 Task<void> RuntimeRecorder::end() {
   // Reading goes on meanwhile.
   co_await events_.stop();
@@ -280,7 +301,7 @@ Recorder::Recorder(transport::Loop& loop, Registry& registry, MemoryGroups& grou
           [this, &loop, &registry](const Runtime& runtime) {
             using Names = RuntimeRecorder::Names;
             return std::make_unique<RuntimeRecorder>(
-                loop, registry, log_, shared_, [this] { return limit(); },
+                loop, registry, log_, shared_, [this, user = runtime.user] { return limit(user); },
                 artifacts_ == nullptr ? Names::ask_later : Names::keep, runtime);
           },
           [this](std::unique_ptr<RuntimeRecorder> recorder) {
@@ -291,23 +312,73 @@ Recorder::Recorder(transport::Loop& loop, Registry& registry, MemoryGroups& grou
                kLeastLimit >> 20);
 }
 
-Task<void> Recorder::keep_ended(std::unique_ptr<RuntimeRecorder> recorder) {
-  const auto now = std::chrono::system_clock::now();
-  const auto ended = Clock::now();
-  const std::string name = fmt::format("{} (pid {})", recorder->runtime().name, recorder->runtime().pid);
-  // At once: the group of a container soon goes.
-  bool ran_out = recorder->group_ran_out();
+Task<bool> Recorder::wait_for_end(Ended& ended) {
+  const std::string name =
+      fmt::format("{} (pid {})", ended.recorder->runtime().name, ended.recorder->runtime().pid);
   co_await transport::sleep(loop_, kLastEvents);
   // Its socket may go some time before the process does, or alone.
-  const WatchedProcess& process = recorder->process();
-  for (int looks = 0; looks < kMaxRunningLooks && process.runs(); ++looks)
+  for (int looks = 0; ended.recorder && looks < kMaxRunningLooks && ended.recorder->process().runs();
+       ++looks) {
+    ended.recorder->trim();
     co_await transport::sleep(loop_, kEndLook);
-  for (int looks = 0; looks < kMaxEndLooks && process.ended() && !process.end(); ++looks)
-    co_await transport::sleep(loop_, kEndLook);
-  if (process.runs()) {
-    log_->info("what was recorded of {} is dropped: it is listed no more, but its process runs", name);
-    co_return;
   }
+  for (int looks = 0; ended.recorder && looks < kMaxEndLooks && ended.recorder->process().ended() &&
+                      !ended.recorder->process().end();
+       ++looks)
+    co_await transport::sleep(loop_, kEndLook);
+  if (!ended.recorder) co_return false;
+  if (!ended.recorder->process().runs()) co_return true;
+  log_->info("what was recorded of {} is dropped: it is listed no more, but its process runs", name);
+  co_return false;
+}
+
+void Recorder::drop_ended() {
+  std::map<uid_t, std::size_t> of_user;
+  for (const Ended& each : ended_) {
+    if (each.recorder) ++of_user[each.user];
+  }
+  const std::size_t most = std::min(total_ / kMinRuntimeBytes, kMaxRecorded);
+  if (of_user.empty() || kept_.all().size() + ended_.size() <= most) return;
+  const uid_t user =
+      std::ranges::max_element(of_user, {}, [](const auto& each) { return each.second; })->first;
+  const auto oldest =
+      std::ranges::find_if(ended_, [user](const Ended& each) { return each.recorder && each.user == user; });
+  ++ended_lost_;
+  log_->error(
+      "what was recorded of {}, which has ended, is lost: too many runtimes of the user {} have ended at "
+      "once",
+      oldest->recorder->runtime().name, user);
+  oldest->recorder.reset();
+}
+
+Task<void> Recorder::keep_ended(std::unique_ptr<RuntimeRecorder> recorder_of) {
+  const auto now = std::chrono::system_clock::now();
+  const auto ended = Clock::now();
+  const std::string name =
+      fmt::format("{} (pid {})", recorder_of->runtime().name, recorder_of->runtime().pid);
+  // At once: the group of a container soon goes.
+  bool ran_out = recorder_of->group_ran_out();
+  struct Place {
+    Place(std::list<Ended>& of, std::unique_ptr<RuntimeRecorder> ended)
+        : all(of), at(of.insert(of.end(), Ended{ended->runtime().user, nullptr})) {
+      at->recorder = std::move(ended);
+    }
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+    ~Place() { all.erase(at); }
+    std::list<Ended>& all;
+    std::list<Ended>::iterator at;
+  };
+  std::optional<Place> place(std::in_place, ended_, std::move(recorder_of));
+  drop_ended();
+  for (const Ended& each : ended_) {
+    if (each.recorder) each.recorder->trim();
+  }
+  const bool has_ended = co_await wait_for_end(*place->at);
+  if (!has_ended) co_return;
+  // From now on it is kept.
+  std::unique_ptr<RuntimeRecorder> recorder = std::move(place->at->recorder);
+  const WatchedProcess& process = recorder->process();
   co_await recorder->samples().run_end();
   const auto keeping = std::make_shared<Keeping>();
   keeping->files = recorder->files(Clock::time_point::min());
@@ -327,6 +398,7 @@ Task<void> Recorder::keep_ended(std::unique_ptr<RuntimeRecorder> recorder) {
   crash.seconds = static_cast<std::uint32_t>(std::max<std::int64_t>(reaches.count(), 0));
   const std::size_t bytes = recorder->size();
   recorder.reset();
+  place.reset();
   const Result<void> kept = co_await write_ended(keeping, bytes);
   ++(kept ? ended_kept_ : ended_lost_);
   if (kept) {
@@ -339,11 +411,13 @@ Task<void> Recorder::keep_ended(std::unique_ptr<RuntimeRecorder> recorder) {
 }
 
 Task<Result<void>> Recorder::write_ended(std::shared_ptr<Keeping> keeping, std::size_t bytes) {
-  // As much as all runtimes had: they may all have ended at once.
-  if (unwritten_bytes_ + bytes > total_)
+  // As much as all runtimes had: they may all have ended at once. Those of one user leave room for others'.
+  std::size_t& of_user = unwritten_of_[keeping->crash.runtime.user];
+  if (unwritten_bytes_ + bytes > total_ || (of_user > 0 && of_user + bytes > total_ / 2))
     co_return fail("keep", "what was recorded", "too many runtimes have ended at once",
                    "use a faster disk, or give the agent more memory");
   unwritten_bytes_ += bytes;
+  of_user += bytes;
   // One at a time: each looks for room first.
   const auto turn = co_await writing_.take();
   std::function<void()> work = [directory = artifacts_, keeping] {
@@ -351,16 +425,21 @@ Task<Result<void>> Recorder::write_ended(std::shared_ptr<Keeping> keeping, std::
   };
   const Result<void> ran = co_await transport::run_detached(loop_, std::move(work), kWriteLimit);
   unwritten_bytes_ -= bytes;
+  of_user -= bytes;
   // The work may still be using it if it did not end in time.
   if (!ran) co_return ran;
   if (keeping->removed > 0) log_->warn("removed older artifacts to make room: {}", keeping->removed);
   co_return keeping->kept;
 }
 
-std::size_t Recorder::limit() const {
-  const std::uint64_t runtimes = std::max<std::uint64_t>(kept_.all().size(), 1);
-  const std::uint64_t share = (total_ - unwritten_bytes_) / runtimes;
-  return std::min(settings_.runtime_bytes, std::max(share, kMinRuntimeBytes));
+std::size_t Recorder::limit(uid_t user) const {
+  std::map<uid_t, std::size_t> of_user;
+  for (const auto& [id, recorder] : kept_.all()) ++of_user[recorder->runtime().user];
+  for (const Ended& each : ended_) ++of_user[each.user];
+  of_user[user] = std::max<std::size_t>(of_user[user], 1);
+  const std::uint64_t part = part_of(user, of_user, settings_.runtime_bytes,
+                                     total_ - std::min<std::uint64_t>(unwritten_bytes_, total_));
+  return std::min(settings_.runtime_bytes, std::max(part / of_user[user], kMinRuntimeBytes));
 }
 
 Task<void> Recorder::end() {

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -72,6 +74,8 @@ class RuntimeRecorder {
   void add_names(RecentFiles& files) const;
   /// The memory of all that is kept, in bytes.
   [[nodiscard]] std::size_t size() const;
+  /// Drops the oldest of what it may not have any more: while it records, that is done as more comes.
+  void trim();
   /// When the oldest events came; nothing if none has come.
   [[nodiscard]] auto begun() const { return events_.blocks().begun(); }
   [[nodiscard]] const Runtime& runtime() const { return runtime_; }
@@ -151,7 +155,17 @@ class Recorder {
   [[nodiscard]] RecorderTotals totals() const;
 
  private:
-  [[nodiscard]] std::size_t limit() const;
+  /// The memory that one runtime of this user may take now. Each user has an equal part, and what one does
+  /// not need the others may have.
+  [[nodiscard]] std::size_t limit(uid_t user) const;
+  /// Forgets recordings of runtimes that have ended if there are more than there is memory for, of the user
+  /// who has most.
+  void drop_ended();
+  /// A runtime that has ended, until its recording is on its way to the directory.
+  struct Ended {
+    uid_t user = 0;
+    std::unique_ptr<RuntimeRecorder> recorder;  ///< Null once it is dropped.
+  };
   /// What is kept of a runtime that has ended, on its way to the directory.
   struct Keeping {
     Artifact crash;
@@ -161,6 +175,8 @@ class Recorder {
   };
   /// Keeps what was recorded of a runtime that has ended.
   transport::Task<void> keep_ended(std::unique_ptr<RuntimeRecorder> recorder);
+  /// Waits until it is known how the process has ended. Returns false if it is not to be kept.
+  transport::Task<bool> wait_for_end(Ended& ended);
   /// Writes it, `bytes` of memory, when its turn comes.
   transport::Task<Result<void>> write_ended(std::shared_ptr<Keeping> keeping, std::size_t bytes);
 
@@ -171,10 +187,12 @@ class Recorder {
   std::shared_ptr<const Artifacts> artifacts_;  ///< Null if they are not kept.
   transport::Semaphore writing_;                ///< For one at a time to write into the directory.
   std::size_t unwritten_bytes_ = 0;             ///< The memory of what waits for it, at most total_.
+  std::map<uid_t, std::size_t> unwritten_of_;   ///< The same, by the runtime's user.
   std::uint64_t ended_kept_ = 0;
   std::uint64_t ended_lost_ = 0;
   RuntimeRecorder::Shared shared_;  ///< Recorders that are being kept use it, too.
   OnEnded on_ended_;
+  std::list<Ended> ended_;  ///< The oldest first.
   transport::TaskSet keeping_;
   PerRuntime<RuntimeRecorder> kept_;
 };

@@ -2,6 +2,7 @@
 // each runtime that runs.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -43,9 +44,10 @@ class PerRuntime {
   using Make = std::function<std::unique_ptr<Kept>(const Runtime&)>;
   using Removed = std::function<void(std::unique_ptr<Kept>)>;
 
-  /// At most `most` runtimes have one, and those for which `make` returns null none. `what` is named in the
-  /// warning about further ones: "the recorder". `removed`, if set, gets what was kept for a runtime that has
-  /// ended.
+  /// At most `most` runtimes have one, and those for which `make` returns null none. Each user has an equal
+  /// part of the places, as far as they are wanted: where there is none left, a user who has most gives one
+  /// up. `what` is named in the warning about that: "the recorder". `removed`, if set, gets what was kept for
+  /// a runtime that has ended.
   PerRuntime(transport::Loop& loop, Registry& registry, Log log, std::size_t most, const char* what,
              Make make, Removed removed = {})
       : loop_(loop),
@@ -54,7 +56,8 @@ class PerRuntime {
         most_(most),
         what_(what),
         make_(std::move(make)),
-        removed_(std::move(removed)) {}
+        removed_(std::move(removed)),
+        leaving_(loop) {}
   PerRuntime(const PerRuntime&) = delete;
   PerRuntime& operator=(const PerRuntime&) = delete;
 
@@ -84,6 +87,7 @@ class PerRuntime {
     const Runtime& runtime = event.runtime;
     if (event.kind == RuntimeEvent::Kind::listed) return;
     if (event.kind == RuntimeEvent::Kind::removed) {
+      users_.erase(runtime.id);
       auto ended = kept_.extract(runtime.id);
       if (!ended.empty() && removed_) removed_(std::move(ended.mapped()));
       return;
@@ -91,13 +95,36 @@ class PerRuntime {
     if (runtime.state != RuntimeState::running) return;
     const auto known = kept_.find(runtime.id);
     if (known != kept_.end()) return known->second->change(runtime);
-    if (kept_.size() == most_) {
+    if (kept_.size() >= most_ && !free_place_for(runtime)) return;
+    auto made = make_(runtime);
+    if (!made) return;
+    kept_.emplace(runtime.id, std::move(made));
+    users_[runtime.id] = runtime.user;
+  }
+
+  /// Has the user who has most places give one up, if that has more than this runtime's user would have.
+  bool free_place_for(const Runtime& runtime) {
+    std::map<uid_t, std::size_t> places;
+    for (const auto& [id, user] : users_) ++places[user];
+    const auto most = std::max_element(places.begin(), places.end(), [](const auto& one, const auto& other) {
+      return one.second < other.second;
+    });
+    if (most == places.end() || most->second <= places[runtime.user] + 1) {
       log_->warn("{} (pid {}) is left out of {}, which has {} runtimes already, the maximum", runtime.name,
                  runtime.pid, what_, most_);
-      return;
+      return false;
     }
-    if (auto made = make_(runtime)) kept_.emplace(runtime.id, std::move(made));
+    const auto leaving = std::find_if(users_.rbegin(), users_.rend(),
+                                      [&most](const auto& each) { return each.second == most->first; });
+    log_->warn("{} leaves out a runtime of the user {}, who has {} of its {} places, for one of the user {}",
+               what_, most->first, most->second, most_, runtime.user);
+    auto gone = kept_.extract(leaving->first);
+    users_.erase(leaving->first);
+    if (!gone.empty()) leaving_.spawn(leave(std::move(gone.mapped())));
+    return true;
   }
+
+  static transport::Task<void> leave(std::unique_ptr<Kept> kept) { co_await kept->end(); }
 
   transport::Loop& loop_;
   Registry& registry_;
@@ -107,7 +134,9 @@ class PerRuntime {
   Make make_;
   Removed removed_;
   std::map<std::string, std::unique_ptr<Kept>> kept_;
+  std::map<std::string, uid_t> users_;  ///< Of the runtimes that have one.
   bool ended_ = false;
+  transport::TaskSet leaving_;
 };
 
 }  // namespace farport::router
