@@ -9,7 +9,7 @@ build_packages=(ca-certificates ccache cmake g++ ninja-build pkg-config libboost
                 libnghttp2-dev libseccomp-dev libspdlog-dev libssl-dev libtomlplusplus-dev libuv1-dev libzstd-dev nlohmann-json3-dev zlib1g-dev)
 
 # What the tests take beside them.
-test_packages=(bsdutils buildah busybox-static catatonit catch2 chromium conmon crun curl debootstrap dpkg-dev faketime golang-go iproute2 iptables jq netavark openssh-client openssh-server openssl podman prometheus python3 python3-yaml rclone socat stunnel4 tzdata util-linux)
+test_packages=(bsdutils buildah busybox-static catatonit catch2 chromium conmon crun curl debootstrap dpkg-dev faketime golang-go iproute2 iptables jq netavark openssh-client openssh-server openssl podman prometheus python3 python3-yaml rclone socat stunnel4 tzdata util-linux zstd)
 
 # What the preset sanitize takes beside them: a compiler with libFuzzer and the sanitizers, and names in their stack traces.
 clang_packages=(clang-19 libclang-rt-19-dev lld-19 llvm-19)

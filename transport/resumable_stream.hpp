@@ -103,6 +103,9 @@ class ResumableStream final : public Stream, private TurnEndHook, private WriteO
   /// Whether it has ended for good, by its peer or by abort().
   [[nodiscard]] bool over() const { return over_; }
 
+  /// Whether there is something that the peer, who is there, has not taken yet.
+  [[nodiscard]] bool write_waits() const { return carrier_ != nullptr && kept_.end() > kept_.begin(); }
+
   /// Whether the end of our direction has been written, though perhaps not sent.
   [[nodiscard]] bool finishing() const { return finish_wanted_; }
 

@@ -114,7 +114,11 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
            RecordingRequests(loop, connections_, readers_),
            ProfileRequests(loop, registry_, settings_.sampler, readers_, connections_, *audit_, metrics_),
            RecentRequests(loop, recent_files(), readers_, log_, *audit_),
-           ArtifactRequests(loop, log_, artifacts_, stores_, *audit_),
+           ArtifactRequests(loop, log_, artifacts_, stores_, *audit_,
+                            [this](std::uint64_t bytes) {
+                              listed_bytes_.artifacts = bytes;
+                              budget_.set_own(listed_bytes_.runtimes + bytes);
+                            }),
            connections_,
            resumption_,
            refusals_,
@@ -134,7 +138,10 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
       tasks_(loop),
       accepting_(loop),
       serving_(loop) {
-  registry_.on_size([this](std::uint64_t bytes) { budget_.set_own(bytes); });
+  registry_.on_size([this](std::uint64_t bytes) {
+    listed_bytes_.runtimes = bytes;
+    budget_.set_own(bytes + listed_bytes_.artifacts);
+  });
 }
 
 std::function<std::string(const Registry::Filter&)> Agent::rules_text() const {

@@ -242,7 +242,11 @@ class Agent {
   auth::Policy policy_;
   std::unique_ptr<Audit> audit_;
   transport::BufferBudget budget_;  ///< Outlives all that it counts, and the registry.
-  ReaderBudget reading_memory_;     ///< Outlives the readers.
+  struct {
+    std::uint64_t runtimes = 0;
+    std::uint64_t artifacts = 0;
+  } listed_bytes_;               ///< The memory of the lists that all callers share.
+  ReaderBudget reading_memory_;  ///< Outlives the readers.
   Readers readers_;
   Registry registry_;
   Discovery discovery_;

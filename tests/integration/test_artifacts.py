@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import struct
 import time
 
 from harness import http2, needs, traces, unprivileged, wait
@@ -28,8 +29,8 @@ class Keeping:
         with open(cls.configuration, "w", encoding="utf-8") as file:
             file.write(f'[artifacts]\ndirectory = "{cls.directory}"\nsize = "64MiB"\n'
                        '[roles.lister]\ncommands = ["ProcessInfo*"]\n'
-                       '[allow]\ncn = ["tools=admin", "operator=operator", "another=operator", "observer=observer", '
-                       '"lister=lister"]\n')
+                       '[allow]\ncn = ["tools=admin", "operator=operator", "another=operator", "beside=operator", '
+                       '"observer=observer", "lister=lister"]\n')
         cls.agent = cls.share(cls.lab.agent("--config", cls.configuration, "--audit", cls.audit.path, allow=()))
         cls.runtime = cls.agent.wait_for(cls.application)[0]
 
@@ -96,6 +97,43 @@ class Artifacts(Keeping, Case):
     def test_a_heap(self):
         _, content = self.got(self.keep("gcdump"))
         self.assertIn(b"!FastSerialization.1", content[:40])
+
+    def test_what_the_api_keeps_is_named_for_what_it_is(self):
+        for words, ending in (("gcdump?", ".types.json"), ("gcdump?format=gcdump&", ".gcdump"),
+                              ("logs?seconds=1&format=html&", ".ndjson")):
+            with self.subTest(words):
+                kept = http2.get(self.lab, f"/v1/runtimes/{self.runtime['id']}/{words}keep=true")
+                self.assertEqual(kept["ending"], ending)
+                wait.until(lambda kept=kept: self.all()[kept["id"]]["state"] == "whole", self.agent.log)
+                file, content = self.got(kept["id"])
+                self.assertTrue(file)
+                self.assertNotIn(b"<html", content[:1000])
+
+    def test_downloads_that_are_not_read_hold_up_their_own_alone_and_are_broken_off(self):
+        identifier = self.keep("dump", "--type", "mini")
+        client = http2.Client(self.lab)
+        self.addCleanup(client.close)
+        # No room for anything.
+        client.send(http2.frame(http2.SETTINGS, 0, 0, struct.pack(">HI", http2.INITIAL_WINDOW_SIZE, 0)))
+        streams = [client.request("POST", f"/v1/artifacts/{identifier}") for _ in range(8)]
+        heads = client.frames_until(lambda f: f.kind == http2.HEADERS and f.stream == streams[-1])
+        self.assertIsNotNone(heads[-1])
+        file = os.path.join(self.lab.new_directory(self.lab.near, "got"), "file")
+        ninth = self.lab.near.start(needs.farport(), "artifacts", self.agent.remote, *self.lab.tools_pair.flags(), "--get",
+                                    identifier, "-o", file)
+        other = self.lab.authority.client("beside")
+        self.assert_ok(self.get(identifier, pair=other)[0])
+        wait.stays(ninth.running, "it waits for its turn", 2)
+        last = client.next_frame()
+        while last.kind != http2.RST_STREAM:
+            if last.kind == http2.PING and not last.flags & http2.ACK:
+                client.send(http2.frame(http2.PING, http2.ACK, 0, last.payload))
+            last = client.next_frame()
+        self.assertIn(last.stream, streams)
+        self.assertEqual(ninth.wait(), 0, ninth.output())
+        broken = lambda: [entry for entry in self.audit.entries(audit="artifact", command="get")
+                          if "nothing was read for 30 s" in entry["outcome"]]
+        wait.until(broken, self.agent.log)
 
     def test_a_profile(self):
         _, content = self.got(self.keep("profile", "--duration", "2s"))

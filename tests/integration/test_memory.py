@@ -1,76 +1,24 @@
 """An agent with the memory that the example for Kubernetes gives it, and peers that take all that they can get: it
-lives, those beside them are served, and its memory returns.
-
-FARPORT_TEST_FLOOD_SECONDS says how long each flood lasts (2). With the release binary alone: the sanitizers take more
-memory than there is."""
+lives, those beside them are served, and its memory returns. With the release binary alone: the sanitizers take more memory than
+there is."""
 
 import concurrent.futures
-import json
 import os
 import re
 import signal
 import sys
+import time
 
 from harness import needs, proc, wait
 from harness.api import Api
 from harness.case import Case, main
 from harness.fake import FakeRuntime
+from harness.flooded import Flooded
 from harness.hostile_traces import recorded
 from harness.memory_group import MemoryGroup
 
-LIMIT = 64 << 20
-SECONDS = float(os.environ.get("FARPORT_TEST_FLOOD_SECONDS", "2"))
 MANY = 500
 LONGEST_LINE = 4000
-# Frozen, for one who waits for an answer.
-FROZEN_MS = 2000
-HERE = os.path.dirname(os.path.abspath(__file__))
-
-
-class Flooded(Case):
-    """An agent that is flooded."""
-    FLAGS = ()
-    # What returns is not all: a heap has holes.
-    RETURNED = 24 << 20
-
-    @classmethod
-    def prepare(cls):
-        cls.group = MemoryGroup(cls.lab.far, LIMIT)
-        cls.addClassCleanup(cls.group.remove)
-        cls.fake = FakeRuntime(cls.lab, "--stream-bytes", 1 << 40)
-        cls.quiet = FakeRuntime(cls.lab, pid=4712)
-        cls.agent = cls.share(cls.lab.agent("--allow-cn", "observer=observer", *cls.FLAGS, prefix=cls.group.prefix))
-        cls.flooding, cls.answering = cls.agent.wait_for(cls.fake, cls.quiet)
-        cls.observer = cls.lab.authority.client("observer")
-        cls.stranger = cls.lab.authority.client("stranger")
-
-    def program(self, module, *arguments):
-        return self.lab.near.start(sys.executable, "-B", "-m", f"harness.{module}", *arguments,
-                                   environment={"PYTHONPATH": HERE}, name=module)
-
-    def flood(self, kind, pair=None, runtime=None):
-        """One more of this kind."""
-        flags = [pair.cert, pair.key] if pair else []
-        if runtime:
-            flags.append(runtime["id"])
-        return self.program("flood", kind, self.lab.far.address, self.agent.port, SECONDS,
-                            self.lab.tools_pair.ca, *flags)
-
-    def assert_lives(self, *floods):
-        """That the agent lives through these floods, answers others meanwhile, and gives its memory back."""
-        pair = self.lab.tools_pair
-        neighbour = self.program("neighbour", self.lab.far.address, self.agent.port, SECONDS, pair.ca, pair.cert,
-                                 pair.key, self.answering["id"])
-        self.assertEqual(neighbour.wait(SECONDS + 60), 0, neighbour.output())
-        for flood in floods:
-            self.assertEqual(flood.wait(SECONDS + 60), 0, flood.output())
-        self.assertTrue(self.agent.process.running(), self.agent.process.output())
-        answered = json.loads(neighbour.stdout())
-        peak, pid = self.group.peak(), self.agent.process.pid
-        print(f"{self._testMethodName}: {answered}, peak {peak >> 20} MiB of 64", file=sys.stderr)
-        self.assertLess(answered["p99_ms"], FROZEN_MS)
-        wait.until(lambda: proc.memory_kib(pid) << 10 < self.RETURNED,
-                   lambda: f"its memory returns: {proc.memory_kib(pid)} KiB")
 
 
 class Memory(Flooded):
@@ -250,6 +198,18 @@ class Recorder(Flooded):
                 wait.until(lambda pid=hostile.pid_inside: pid in {each["pid"] for each in self.agent.runtimes()}, self.agent.log)
                 self.assert_lives()
                 hostile.stop()
+
+
+    def test_runtimes_that_fill_their_part_and_live_on_unlisted(self):
+        file = recorded(self.lab.far, "series", 16)
+        for number in range(16):
+            hostile = self.use(FakeRuntime(self.lab, "--stream-file", file, pid=4800 + number))
+            wait.until(lambda pid=hostile.pid_inside: pid in {each["pid"] for each in self.agent.runtimes()}, self.agent.log)
+            # Time for its part to fill.
+            time.sleep(0.5)
+            os.unlink(hostile.socket)
+        self.assert_lives()
+        self.assertEqual(self.group.killed(), 0)
 
 
 class Laptop(Case):

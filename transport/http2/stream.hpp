@@ -86,6 +86,10 @@ class Http2Stream final : public Stream, private ListNode {
 
   /// Sets how many bytes are held because of this stream, such as an answer that waits to be sent.
   void count_kept(std::size_t bytes);
+  /// Whether a write waits until the peer takes more.
+  [[nodiscard]] bool write_waits() const { return write_ != nullptr; }
+  /// Bytes of the body that have been put into frames.
+  [[nodiscard]] std::uint64_t sent_bytes() const { return sent_; }
   /// How many received bytes nobody has read.
   [[nodiscard]] std::size_t unread() const { return inbound_.size() - inbound_read_; }
   /// How many written bytes the peer's reader has certainly taken, judged by its credit (RFC 9113 section
@@ -150,7 +154,7 @@ class Http2Stream final : public Stream, private ListNode {
   WriteOperation* write_ = nullptr;
   bool outbound_ended_ = false;
   std::pair<std::string_view, std::string_view> trailer_;
-  std::uint64_t sent_ = 0;  ///< Bytes of the body that have been put into frames.
+  std::uint64_t sent_ = 0;
 
   Wake* read_wake_ = nullptr;
   Wake* gone_wake_ = nullptr;

@@ -16,21 +16,21 @@ using transport::Task;
 /// A diagnostic connection that comes in as an HTTP/2 request.
 class RequestEndpoint final : public ToolEndpoint {
  public:
-  explicit RequestEndpoint(Response& response) : response_(response) {}
-  [[nodiscard]] transport::Stream& stream() override { return response_.stream(); }
+  explicit RequestEndpoint(Answer& answer) : answer_(answer) {}
+  [[nodiscard]] transport::Stream& stream() override { return answer_.passed_on(); }
   [[nodiscard]] bool wants_zstd(Compression mode) const override {
-    return router::wants_zstd(response_.request(), mode);
+    return router::wants_zstd(answer_.request(), mode);
   }
   void accept(bool as_zstd) override {
     transport::HeaderFields fields;
     fields.emplace_back("content-type", "application/octet-stream");
     if (as_zstd) add_zstd(fields);
-    response_.send_head(http_status::kOk, std::move(fields), true);
+    answer_.begin_connection(std::move(fields));
   }
-  Task<void> refuse(Refusal refusal) override { return answer_refused(response_, std::move(refusal)); }
+  Task<void> refuse(Refusal refusal) override { return answer_.refuse(std::move(refusal)); }
 
  private:
-  Response& response_;
+  Answer& answer_;
 };
 
 Refusal bad_request(int status, std::string why) {
@@ -115,40 +115,49 @@ Task<void> Api::handle(std::unique_ptr<Http2Stream> request) {
   Route route = parse_route(request->head().method, request->head().path);
   const auto known = handler_of(route);
   PlainResponse plain(*request);
+  Answer answer(plain, session_.share->account());
   if (exceeded) {
-    co_await refuse(plain, *exceeded);
+    co_await refuse(answer, *exceeded);
   } else if (request->head().too_large) {
     parts_.metrics.refused.add(auth::limit_of(&auth::LimitSettings::head_size).name());
-    co_await refuse(plain, head_too_large(parts_.head_bytes));
+    co_await refuse(answer, head_too_large(parts_.head_bytes));
   } else if (!known) {
-    co_await refuse(plain, known.error());
+    co_await refuse(answer, known.error());
   } else if (known->handler == nullptr) {
     co_await resume(std::move(request), std::move(route));
   } else if (known->is(RouteEntry::kKeepable) && route.parameter("keep") == "true") {
-    co_await finish(plain, keep(plain, *known, std::move(route)));
+    co_await finish(answer, keep(answer, *known, std::move(route)));
   } else if (known->is(RouteEntry::kResumable) && ResumptionTable::wanted(request->head())) {
     co_await outlive(std::move(request), *known, std::move(route));
   } else {
-    co_await finish(plain, answer(*known, plain, std::move(route)));
+    co_await finish(answer, handled(*known, answer, std::move(route)));
   }
 }
 
 /// Waits until a request has been handled, and sends the refusal if there is one.
-Task<void> Api::finish(Response& response, Handled handled) {
+Task<void> Api::finish(Answer& answer, Handled handled) {
   std::optional<Refusal> refused = co_await handled;
-  if (refused) co_await refuse(response, std::move(*refused));
+  if (refused) co_await refuse(answer, std::move(*refused));
 }
 
-Handled Api::answer(const RouteEntry& known, Response& response, Route route) {
-  if (known.is(RouteEntry::kInPlace)) return in_place(response, std::move(route), known.handler);
-  return (this->*known.handler)(response, std::move(route));
+Handled Api::handled(const RouteEntry& known, Answer& answer, Route route) {
+  if (known.is(RouteEntry::kInPlace)) return in_place(answer, std::move(route), known.handler);
+  return (this->*known.handler)(answer, std::move(route));
 }
 
-Handled Api::keep(Response& response, RouteEntry known, Route route) {
+Handled Api::handled_over(Response& carrier, RouteEntry known, Route route) {
+  Answer answer(carrier, session_.share->account());
+  auto refused = co_await handled(known, answer, std::move(route));
+  co_return refused;
+}
+
+Handled Api::keep(Answer& answer, RouteEntry known, Route route) {
   auto runtime = parts_.runtimes.find(route, session_.caller);
   if (!runtime) co_return runtime.error();
-  ArtifactRequests::Handle handle = [this, known, route](Response& to) { return answer(known, to, route); };
-  auto refused = co_await parts_.artifacts.keep(response, route, session_.caller, std::move(*runtime),
+  ArtifactRequests::Handle handle = [this, known, route](Response& to) {
+    return handled_over(to, known, route);
+  };
+  auto refused = co_await parts_.artifacts.keep(answer, route, session_.caller, std::move(*runtime),
                                                 std::move(handle), shared_from_this());
   co_return refused;
 }
@@ -162,7 +171,9 @@ Task<tl::expected<Artifact, Refusal>> Api::take(std::string method, std::string 
   if (!known) co_return tl::unexpected(known.error());
   auto runtime = parts_.runtimes.find(route, session_.caller);
   if (!runtime) co_return tl::unexpected(runtime.error());
-  ArtifactRequests::Handle handle = [this, known, route](Response& to) { return answer(*known, to, route); };
+  ArtifactRequests::Handle handle = [this, known, route](Response& to) {
+    return handled_over(to, *known, route);
+  };
   auto begun =
       co_await parts_.artifacts.begin(std::move(request), route, session_.caller, std::move(*runtime),
                                       std::move(handle), shared_from_this(), std::move(cause));
@@ -171,84 +182,86 @@ Task<tl::expected<Artifact, Refusal>> Api::take(std::string method, std::string 
 
 Task<void> Api::outlive(std::unique_ptr<Http2Stream> request, RouteEntry known, Route route) {
   PlainResponse plain(*request);
+  Answer answer(plain, session_.share->account());
   auto resumable = parts_.resumption.begin(request, session_.caller);
   if (!resumable) {
-    co_await refuse(plain, resumable.error());
+    co_await refuse(answer, resumable.error());
     co_return;
   }
-  Task<void> work = finish(**resumable, answer(known, **resumable, std::move(route)));
-  parts_.resumption.spawn([](std::shared_ptr<Api>, std::unique_ptr<ResumableResponse> answered,
-                             Task<void> handled) -> Task<void> {
-    // A local is destroyed before the parameters: the answer must outlive the task that works on it.
-    Task<void> answering = std::move(handled);
-    co_await answering;
-    co_await answered->delivered();
-  }(shared_from_this(), std::move(*resumable), std::move(work)));
+  parts_.resumption.spawn(
+      answer_to_the_end(shared_from_this(), std::move(*resumable), std::move(known), std::move(route)));
+}
+
+Task<void> Api::answer_to_the_end(std::shared_ptr<Api> api, std::unique_ptr<ResumableResponse> carrier,
+                                  RouteEntry known, Route route) {
+  Answer answer(*carrier, api->session_.share->account());
+  co_await api->finish(answer, api->handled(known, answer, std::move(route)));
+  co_await carrier->delivered();
 }
 
 Task<void> Api::resume(std::unique_ptr<Http2Stream> request, Route route) {
   PlainResponse plain(*request);
+  Answer answer(plain, session_.share->account());
   auto refused = parts_.resumption.resume(request, route.id, session_.caller);
-  if (refused) co_await refuse(plain, std::move(*refused));
+  if (refused) co_await refuse(answer, std::move(*refused));
 }
 
-Handled Api::forget(Response& response, Route route) {
+Handled Api::forget(Answer& answer, Route route) {
   const bool ended = parts_.resumption.end(route.id, session_.caller);
   if (!ended) co_return bad_request(http_status::kNotFound, "there is no such connection");
-  co_await response.send(http_status::kOk, kJson, "{}");
+  std::function<std::string()> make = [] { return std::string("{}"); };
+  co_await answer.json(std::move(make));
   co_return std::nullopt;
 }
 
-Task<void> Api::refuse(Response& response, Refusal refusal) {
-  const std::string what = response.request().method + " " + response.request().path;
+Task<void> Api::refuse(Answer& answer, Refusal refusal) {
+  const std::string what = answer.request().method + " " + answer.request().path;
   parts_.refusals.refused(session_.caller, what, refusal.why);
-  return answer_refused(response, std::move(refusal));
+  return answer.refuse(std::move(refusal));
 }
 
-Task<void> Api::refuse(Response& response, const LimitExceeded& exceeded) {
-  return answer_refused(response, parts_.refusals.limit_reached(session_.caller, exceeded));
+Task<void> Api::refuse(Answer& answer, const LimitExceeded& exceeded) {
+  return answer.refuse(parts_.refusals.limit_reached(session_.caller, exceeded));
 }
 
-Handled Api::list(Response& response, Route route) {
-  return parts_.runtimes.list(response, route, session_);
+Handled Api::list(Answer& answer, Route route) {
+  return parts_.runtimes.list(answer, route, session_);
 }
 
-Handled Api::process(Response& response, Route route) {
-  return parts_.runtimes.process(response, std::move(route), session_);
+Handled Api::process(Answer& answer, Route route) {
+  return parts_.runtimes.process(answer, std::move(route), session_);
 }
 
-Handled Api::access(Response& response, Route route) {
-  return parts_.runtimes.access(response, std::move(route), session_);
+Handled Api::access(Answer& answer, Route route) {
+  return parts_.runtimes.access(answer, std::move(route), session_);
 }
 
-Handled Api::about_agent(Response& response, Route) {
+Handled Api::about_agent(Answer& answer, Route) {
   std::function<std::string()> make = [this] { return parts_.describe_agent(session_.caller); };
-  co_await send_text(response, *session_.share->share(), parts_.runtimes.instance_field(), kJson,
-                     std::move(make));
+  co_await answer.text(kJson, parts_.runtimes.instance_field(), std::move(make));
   co_return std::nullopt;
 }
 
-Handled Api::doctor(Response& response, Route route) {
+Handled Api::doctor(Answer& answer, Route route) {
   // Why a list is empty is answered without a slot, so also to a caller who has used up its connections.
-  if (route.parameter("runtimes") == "false") return examine(response, std::move(route));
-  return in_place(response, std::move(route), &Api::examine);
+  if (route.parameter("runtimes") == "false") return examine(answer, std::move(route));
+  return in_place(answer, std::move(route), &Api::examine);
 }
 
-Handled Api::examine(Response& response, Route route) {
+Handled Api::examine(Answer& answer, Route route) {
   const Examine what = route.parameter("runtimes") == "false" ? Examine::search : Examine::all;
-  co_await session_.share->share()->turn();
-  response.count_kept(kMaxDoctorBytes);
+  co_await answer.time().turn();
+  answer.count_kept(kMaxDoctorBytes);
   // Stop when the caller is gone or the answer is given up, so that the examination keeps no memory.
-  auto examined = co_await first_of(parts_.examine(session_.caller, what, *session_.share->share()),
-                                    response.stream().gone());
+  auto examined = co_await first_of(parts_.examine(session_.caller, what, answer.time()), answer.gone());
   if (!examined) co_return std::nullopt;
-  co_await response.send(http_status::kOk, kJson, std::move(*examined), parts_.runtimes.instance_field());
+  std::function<std::string()> make = [&examined] { return std::move(*examined); };
+  co_await answer.text(kJson, parts_.runtimes.instance_field(), std::move(make));
   co_return std::nullopt;
 }
 
-Handled Api::metrics(Response& response, Route) {
-  co_await send_text(response, *session_.share->share(), parts_.runtimes.instance_field(),
-                     kMetricsContentType, parts_.metrics_text);
+Handled Api::metrics(Answer& answer, Route) {
+  co_await answer.text(kMetricsContentType, parts_.runtimes.instance_field(), parts_.metrics_text);
   co_return std::nullopt;
 }
 
@@ -259,96 +272,94 @@ Registry::Filter Api::counted() const {
   };
 }
 
-Handled Api::app_metrics(Response& response, Route) {
+Handled Api::app_metrics(Answer& answer, Route) {
   if (!parts_.app_metrics_text)
     co_return bad_request(
         http_status::kNotFound,
         "this agent collects no application metrics: start it with farport serve --app-metrics");
   std::function<std::string()> make = [this] { return parts_.app_metrics_text(counted()); };
-  co_await send_text(response, *session_.share->share(), parts_.runtimes.instance_field(),
-                     kMetricsContentType, std::move(make));
+  co_await answer.text(kMetricsContentType, parts_.runtimes.instance_field(), std::move(make));
   co_return std::nullopt;
 }
 
-Handled Api::connection(Response& response, Route route) {
+Handled Api::connection(Answer& answer, Route route) {
   // Pass on the runtime and not the route, to save memory: there may be very many connections.
-  return carry_connection(response, parts_.runtimes.find(route, session_.caller));
+  return carry_connection(answer, parts_.runtimes.find(route, session_.caller));
 }
 
-Handled Api::carry_connection(Response& response, tl::expected<RuntimePtr, Refusal> runtime) {
+Handled Api::carry_connection(Answer& answer, tl::expected<RuntimePtr, Refusal> runtime) {
   const auto place = session_.share->begin_connection();
   if (!place) {
-    co_await refuse(response, place.error());
+    co_await refuse(answer, place.error());
     co_return std::nullopt;
   }
-  RequestEndpoint tool(response);
+  RequestEndpoint tool(answer);
   co_await parts_.connections.carry(session_.caller, std::move(runtime), tool);
   co_return std::nullopt;
 }
 
-Handled Api::rules(Response& response, Route) {
+Handled Api::rules(Answer& answer, Route) {
   if (!parts_.rules_text)
     co_return not_sent(http_status::kNotFound, "this agent has no rules: [[rules]] in its file makes some");
   std::function<std::string()> make = [this] { return parts_.rules_text(counted()); };
-  co_await send_text(response, *session_.share->share(), parts_.runtimes.instance_field(), kJson,
-                     std::move(make));
+  co_await answer.text(kJson, parts_.runtimes.instance_field(), std::move(make));
   co_return std::nullopt;
 }
 
 /// Runs `work` while it holds one of the caller's connection slots.
-Handled Api::in_place(Response& response, Route route, Handler work) {
+Handled Api::in_place(Answer& answer, Route route, Handler work) {
   const auto place = session_.share->begin_connection();
   if (!place) {
-    co_await refuse(response, place.error());
+    co_await refuse(answer, place.error());
     co_return std::nullopt;
   }
-  std::optional<Refusal> refused = co_await (this->*work)(response, std::move(route));
+  std::optional<Refusal> refused = co_await (this->*work)(answer, std::move(route));
   co_return refused;
 }
 
-Handled Api::record(Response& response, Route route) {
+Handled Api::record(Answer& answer, Route route) {
   const auto runtime = parts_.runtimes.find(route, session_.caller);
   if (!runtime) co_return runtime.error();
   const std::string kind = route.path.substr(route.path.rfind('/') + 1);
   Parameters parameters = [asked = std::move(route)](std::string_view name) { return asked.parameter(name); };
   auto refused =
-      co_await parts_.recordings.record(response, kind, std::move(parameters), session_.caller, *runtime);
+      co_await parts_.recordings.record(answer, kind, std::move(parameters), session_.caller, *runtime);
   co_return refused;
 }
 
-Handled Api::dump(Response& response, Route route) {
+Handled Api::dump(Answer& answer, Route route) {
   auto runtime = parts_.runtimes.find(route, session_.caller);
-  return parts_.dumps.take(response, std::move(route), session_.caller, std::move(runtime));
+  return parts_.dumps.take(answer, std::move(route), session_.caller, std::move(runtime));
 }
 
-Handled Api::profile(Response& response, Route route) {
+Handled Api::profile(Answer& answer, Route route) {
   auto runtime = parts_.runtimes.find(route, session_.caller);
-  return parts_.profiles.take(response, std::move(route), session_.caller, std::move(runtime));
+  return parts_.profiles.take(answer, std::move(route), session_.caller, std::move(runtime));
 }
 
-Handled Api::recent(Response& response, Route route) {
+Handled Api::recent(Answer& answer, Route route) {
   auto runtime = parts_.runtimes.find(route, session_.caller);
-  return parts_.recent.take(response, std::move(route), session_.caller, std::move(runtime));
+  return parts_.recent.take(answer, std::move(route), session_.caller, std::move(runtime));
 }
 
-Handled Api::list_artifacts(Response& response, Route route) {
-  return parts_.artifacts.list(response, route, session_);
+Handled Api::list_artifacts(Answer& answer, Route route) {
+  return parts_.artifacts.list(answer, route, session_);
 }
 
-Handled Api::find_artifact(Response& response, Route route) {
-  return parts_.artifacts.find(response, std::move(route), session_.caller);
+Handled Api::find_artifact(Answer& answer, Route route) {
+  return parts_.artifacts.find(answer, std::move(route), session_.caller);
 }
 
-Handled Api::get_artifact(Response& response, Route route) {
-  return parts_.artifacts.take(response, std::move(route), session_.caller, parts_.recent);
+Handled Api::get_artifact(Answer& answer, Route route) {
+  return parts_.artifacts.take(answer, std::move(route), session_.caller, parts_.recent);
 }
 
-Handled Api::remove_artifact(Response& response, Route route) {
-  return parts_.artifacts.remove(response, std::move(route), session_.caller);
+Handled Api::remove_artifact(Answer& answer, Route route) {
+  return parts_.artifacts.remove(answer, std::move(route), session_.caller);
 }
 
-Handled Api::dump_progress(Response& response, Route route) {
-  return parts_.dumps.progress(response, session_.caller, parts_.runtimes.find(route, session_.caller));
+Handled Api::dump_progress(Answer& answer, Route route) {
+  return parts_.dumps.progress(answer, session_.caller, parts_.runtimes.find(route, session_.caller));
 }
 
 }  // namespace farport::router

@@ -32,20 +32,18 @@ class DumpRequests {
       : dumps_(dumps), audit_(audit), metrics_(metrics), compression_(compression) {}
 
   /// POST /v1/runtimes/{id}/dump. `runtime` is the one that the route names, or why there is none.
-  Handled take(Response& response, Route route, const Caller& caller,
-               tl::expected<RuntimePtr, Refusal> runtime);
+  Handled take(Answer& answer, Route route, const Caller& caller, tl::expected<RuntimePtr, Refusal> runtime);
   /// GET /v1/runtimes/{id}/dump
-  Handled progress(Response& response, const Caller& caller, tl::expected<RuntimePtr, Refusal> runtime);
+  Handled progress(Answer& answer, const Caller& caller, tl::expected<RuntimePtr, Refusal> runtime);
 
  private:
-  Handled write(Response& response, Route route, Runtime runtime, AuditEntry& entry);
+  Handled write(Answer& answer, Route route, Runtime runtime, AuditEntry& entry);
   /// Whether the dump goes straight to a store, which it does if there is no room for it, and the caller
   /// allows that to stop the application for so long. Refused if there is no room otherwise.
   static transport::Task<tl::expected<bool, Refusal>> goes_straight(
       Dumps::Job& job, WayToStore* way, std::optional<transport::Milliseconds> longest);
   /// Has the runtime write the dump, and returns whether it went straight to the store.
-  transport::Task<tl::expected<bool, Refusal>> write_dump(Response& response, Dumps::Job& job,
-                                                          WayToStore* way,
+  transport::Task<tl::expected<bool, Refusal>> write_dump(Answer& answer, Dumps::Job& job, WayToStore* way,
                                                           std::optional<transport::Milliseconds> longest,
                                                           AuditEntry& entry);
 
@@ -69,19 +67,19 @@ class RuntimeRequests {
   [[nodiscard]] tl::expected<RuntimePtr, Refusal> find(const Route& route, const Caller& caller) const;
 
   /// GET /v1/runtimes: the list once, or with watch=true the changes for as long as the caller reads.
-  Handled list(Response& response, const Route& route, CallerSession& session);
+  Handled list(Answer& answer, const Route& route, CallerSession& session);
   /// GET /v1/runtimes/{id}/process: what the kernel says about its process now.
-  Handled process(Response& response, Route route, CallerSession& session);
+  Handled process(Answer& answer, Route route, CallerSession& session);
   /// GET /v1/access
-  Handled access(Response& response, Route route, CallerSession& session);
+  Handled access(Answer& answer, Route route, CallerSession& session);
 
   /// The header field with the agent's instance, for each answer about the agent.
   [[nodiscard]] transport::HeaderFields instance_field() const;
 
  private:
-  Handled list_once(Response& response, CallerSession& session);
-  Handled watch(Response& response, CallerSession& session);
-  void begin_watch(Response& response) const;
+  Handled list_once(Answer& answer, CallerSession& session);
+  Handled watch(Answer& answer, CallerSession& session);
+  void begin_watch(Answer& answer) const;
 
   Registry& registry_;
   HaltWatch& halts_;
@@ -107,20 +105,19 @@ class ProfileRequests {
                   Readers readers, DiagnosticConnections& connections, Audit& audit, Metrics& metrics);
 
   /// POST /v1/runtimes/{id}/profile. `runtime` is the one that the route names, or why there is none.
-  Handled take(Response& response, Route route, const Caller& caller,
-               tl::expected<RuntimePtr, Refusal> runtime);
+  Handled take(Answer& answer, Route route, const Caller& caller, tl::expected<RuntimePtr, Refusal> runtime);
 
  private:
-  Handled sample(Response& response, Route route, RuntimePtr runtime, AuditEntry& entry);
+  Handled sample(Answer& answer, Route route, RuntimePtr runtime, AuditEntry& entry);
   transport::Task<tl::expected<std::unique_ptr<RuntimeSampling>, Refusal>> begin(const Runtime& runtime,
                                                                                  SamplingRequest wanted);
-  Handled send_samples(Response& response, SamplingRequest wanted, RuntimePtr runtime, AuditEntry& entry);
+  Handled send_samples(Answer& answer, SamplingRequest wanted, RuntimePtr runtime, AuditEntry& entry);
   struct FileWanted {
     ReadingRequest reading;
     std::string content_type;
   };
   /// Has a reader make a file of the samples, and sends that.
-  Handled send_file(Response& response, SamplingRequest wanted, FileWanted file, RuntimePtr runtime,
+  Handled send_file(Answer& answer, SamplingRequest wanted, FileWanted file, RuntimePtr runtime,
                     AuditEntry& entry);
   [[nodiscard]] tl::expected<Places::Place, Refusal> take_place(const Caller& caller, std::uint32_t seconds);
 
@@ -185,45 +182,50 @@ class Api : public std::enable_shared_from_this<Api> {
   [[nodiscard]] bool has_followed() const { return session_.has_followed; }
 
  private:
-  using Handler = Handled (Api::*)(Response&, Route);
+  using Handler = Handled (Api::*)(Answer&, Route);
   struct RouteEntry;
 
   [[nodiscard]] static tl::expected<RouteEntry, Refusal> handler_of(const Route& route);
   /// Answers a request by the handler of its route.
-  Handled answer(const RouteEntry& known, Response& response, Route route);
-  transport::Task<void> finish(Response& response, Handled handled);
-  transport::Task<void> refuse(Response& response, Refusal refusal);
-  transport::Task<void> refuse(Response& response, const LimitExceeded& exceeded);
+  Handled handled(const RouteEntry& known, Answer& answer, Route route);
+  /// The same for what carries the answer.
+  Handled handled_over(Response& carrier, RouteEntry known, Route route);
+  transport::Task<void> finish(Answer& answer, Handled handled);
+  transport::Task<void> refuse(Answer& answer, Refusal refusal);
+  transport::Task<void> refuse(Answer& answer, const LimitExceeded& exceeded);
 
-  Handled list(Response& response, Route route);
-  Handled process(Response& response, Route route);
-  Handled access(Response& response, Route route);
-  Handled about_agent(Response& response, Route route);
-  Handled doctor(Response& response, Route route);
-  Handled examine(Response& response, Route route);
-  Handled metrics(Response& response, Route route);
-  Handled app_metrics(Response& response, Route route);
-  Handled rules(Response& response, Route route);
+  Handled list(Answer& answer, Route route);
+  Handled process(Answer& answer, Route route);
+  Handled access(Answer& answer, Route route);
+  Handled about_agent(Answer& answer, Route route);
+  Handled doctor(Answer& answer, Route route);
+  Handled examine(Answer& answer, Route route);
+  Handled metrics(Answer& answer, Route route);
+  Handled app_metrics(Answer& answer, Route route);
+  Handled rules(Answer& answer, Route route);
   /// The runtimes whose counters the caller may have reported, and so may see what they have reported.
   [[nodiscard]] Registry::Filter counted() const;
-  Handled connection(Response& response, Route route);
-  Handled carry_connection(Response& response, tl::expected<RuntimePtr, Refusal> runtime);
-  Handled in_place(Response& response, Route route, Handler work);
-  Handled dump(Response& response, Route route);
-  Handled record(Response& response, Route route);
-  Handled dump_progress(Response& response, Route route);
-  Handled list_artifacts(Response& response, Route route);
-  Handled find_artifact(Response& response, Route route);
-  Handled get_artifact(Response& response, Route route);
-  Handled remove_artifact(Response& response, Route route);
-  Handled profile(Response& response, Route route);
-  Handled recent(Response& response, Route route);
-  Handled forget(Response& response, Route route);
+  Handled connection(Answer& answer, Route route);
+  Handled carry_connection(Answer& answer, tl::expected<RuntimePtr, Refusal> runtime);
+  Handled in_place(Answer& answer, Route route, Handler work);
+  Handled dump(Answer& answer, Route route);
+  Handled record(Answer& answer, Route route);
+  Handled dump_progress(Answer& answer, Route route);
+  Handled list_artifacts(Answer& answer, Route route);
+  Handled find_artifact(Answer& answer, Route route);
+  Handled get_artifact(Answer& answer, Route route);
+  Handled remove_artifact(Answer& answer, Route route);
+  Handled profile(Answer& answer, Route route);
+  Handled recent(Answer& answer, Route route);
+  Handled forget(Answer& answer, Route route);
   /// Has the answer become an artifact.
-  Handled keep(Response& response, RouteEntry known, Route route);
+  Handled keep(Answer& answer, RouteEntry known, Route route);
   /// Answers a request with a resumable response, which may outlive its session.
   transport::Task<void> outlive(std::unique_ptr<transport::Http2Stream> request, RouteEntry known,
                                 Route route);
+  static transport::Task<void> answer_to_the_end(std::shared_ptr<Api> api,
+                                                 std::unique_ptr<ResumableResponse> carrier, RouteEntry known,
+                                                 Route route);
   transport::Task<void> resume(std::unique_ptr<transport::Http2Stream> request, Route route);
 
   ApiParts& parts_;

@@ -47,18 +47,18 @@ NextPiece from_offset(NextPiece next, std::uint64_t offset) {
 }
 
 /// A function of its own: GCC 12 destroys the elements of an initializer list twice in a coroutine.
-void begin_content(Response& response, const Artifact& artifact, std::uint64_t offset) {
+void begin_content(Answer& answer, const Artifact& artifact, std::uint64_t offset) {
   transport::HeaderFields fields{
       {"content-type", "application/octet-stream"},
       {"content-disposition", "attachment; filename=\"" + artifact.file_name() + "\""}};
   // Nobody has counted what a killed agent had taken.
   if (!artifact.sha256.empty()) fields.emplace_back("content-length", std::to_string(artifact.size - offset));
-  response.send_head(http_status::kOk, std::move(fields), true);
+  answer.begin(std::move(fields));
 }
 
 /// The same.
-void begin_events(Response& response) {
-  response.send_head(http_status::kOk, {{"content-type", "application/x-ndjson"}}, true);
+void begin_events(Answer& answer) {
+  answer.begin({{"content-type", "application/x-ndjson"}});
 }
 
 std::optional<std::uint64_t> offset_of(const Route& route) {
@@ -70,25 +70,37 @@ std::string arguments_of(const Artifact& artifact) {
   return text_of(json{{"id", artifact.id}, {"kind", artifact.kind}});
 }
 
-struct TakenKind {
-  std::string_view action;  ///< The last word of the route.
+/// How the name of a file ends that is taken by the last word of a route, in a format if it has any. None is
+/// that of a description.
+struct Ending {
+  std::string_view action;
+  std::string_view format;
   std::string_view ending;
 };
-constexpr std::array kTakenKinds{TakenKind{"trace", ".nettrace"},     TakenKind{"recent", ".nettrace"},
-                                 TakenKind{"dump", ".dmp"},           TakenKind{"counters", ".ndjson"},
-                                 TakenKind{"logs", ".ndjson"},        TakenKind{"exceptions", ".ndjson"},
-                                 TakenKind{"stacks", ".stacks.json"}, TakenKind{"gcdump", ".json"}};
-constexpr std::array kFormats{TakenKind{"gcdump", ".gcdump"}, TakenKind{"html", ".html"},
-                              TakenKind{"svg", ".svg"},       TakenKind{"speedscope", ".speedscope.json"},
-                              TakenKind{"pprof", ".pb.gz"},   TakenKind{"perf", ".perf.txt"},
-                              TakenKind{"folded", ".folded"}};
+constexpr std::array kEndings{Ending{"trace", "", ".nettrace"},
+                              Ending{"recent", "", ".nettrace"},
+                              Ending{"dump", "", ".dmp"},
+                              Ending{"counters", "", ".ndjson"},
+                              Ending{"logs", "", ".ndjson"},
+                              Ending{"exceptions", "", ".ndjson"},
+                              Ending{"stacks", "", ".stacks.json"},
+                              Ending{"gcdump", "", ".types.json"},
+                              Ending{"gcdump", "gcdump", ".gcdump"},
+                              Ending{"profile", "", ".samples"},
+                              Ending{"profile", "html", ".html"},
+                              Ending{"profile", "svg", ".svg"},
+                              Ending{"profile", "speedscope", ".speedscope.json"},
+                              Ending{"profile", "pprof", ".pb.gz"},
+                              Ending{"profile", "perf", ".perf.txt"},
+                              Ending{"profile", "folded", ".folded"}};
 
+/// That without a format where the action has none of this name.
 std::string ending_of(std::string_view action, std::string_view format) {
-  if (const auto* const known = std::ranges::find(kFormats, format, &TakenKind::action);
-      known != kFormats.end())
-    return std::string(known->ending);
-  const auto* const known = std::ranges::find(kTakenKinds, action, &TakenKind::action);
-  return known == kTakenKinds.end() ? ".samples" : std::string(known->ending);
+  std::string_view found;
+  for (const Ending& each : kEndings) {
+    if (each.action == action && (each.format.empty() || each.format == format)) found = each.ending;
+  }
+  return std::string(found);
 }
 
 Artifact artifact_for(const Route& route, const Caller& caller, const Runtime& runtime) {
@@ -110,6 +122,11 @@ std::string why_not_here(const Artifact& artifact) {
          ": " + artifact.why;
 }
 
+/// A list is read again after this time even if no change of the directory has been noticed.
+constexpr std::chrono::milliseconds kListAge{1'000};
+/// The same while something is being taken, whose size changes.
+constexpr std::chrono::milliseconds kGrowingListAge{500};
+
 /// What is refused is mostly refused within this time.
 constexpr transport::Milliseconds kUntilDecided{1'000};
 
@@ -123,15 +140,16 @@ AuditEntry entry_about(const Artifact& artifact, std::string command, const Call
   return entry;
 }
 
-Handled ArtifactRequests::keep(Response& response, const Route& route, const Caller& caller,
-                               RuntimePtr runtime, Handle handle, std::shared_ptr<void> owner) {
+Handled ArtifactRequests::keep(Answer& answer, const Route& route, const Caller& caller, RuntimePtr runtime,
+                               Handle handle, std::shared_ptr<void> owner) {
   if (route.parameter("stay") == "true")
     co_return not_sent(http_status::kBadRequest,
                        "stay and keep leave the dump at different places: give one");
-  const auto begun = co_await begin(response.request(), route, caller, std::move(runtime), std::move(handle),
+  const auto begun = co_await begin(answer.request(), route, caller, std::move(runtime), std::move(handle),
                                     std::move(owner), {});
   if (!begun) co_return begun.error();
-  co_await response.send(http_status::kOk, kJson, to_json(*begun));
+  std::function<std::string()> make = [&begun] { return to_json(*begun); };
+  co_await answer.json(std::move(make));
   co_return std::nullopt;
 }
 
@@ -160,7 +178,9 @@ Task<tl::expected<Artifact, Refusal>> ArtifactRequests::begin_keeping(transport:
                                                                       Artifact wanted, Handle handle,
                                                                       std::shared_ptr<void> owner,
                                                                       AuditEntry& entry) {
-  auto kept = co_await kept_.begin(std::move(request), std::move(wanted), entry.caller);
+  if (artifacts_ == nullptr) co_return tl::unexpected(keeps_nothing());
+  RoomFor whose = co_await room_for(entry.caller, wanted);
+  auto kept = co_await kept_.begin(std::move(request), std::move(wanted), std::move(whose), entry.caller);
   if (!kept) co_return tl::unexpected(kept.error());
   const std::shared_ptr<KeptResponse> answer = *kept;
   entry.arguments = arguments_of(answer->artifact());
@@ -172,17 +192,52 @@ Task<tl::expected<Artifact, Refusal>> ArtifactRequests::begin_keeping(transport:
   co_return answer->artifact();
 }
 
-Handled ArtifactRequests::list(Response& response, const Route& route, CallerSession& session) {
-  return route.parameter("watch") == "true" ? watch(response, session) : list_once(response, session.caller);
+Handled ArtifactRequests::list(Answer& answer, const Route& route, CallerSession& session) {
+  return route.parameter("watch") == "true" ? watch(answer, session) : list_once(answer, session.caller);
 }
 
-Handled ArtifactRequests::list_once(Response& response, const Caller& caller) {
+Handled ArtifactRequests::list_once(Answer& answer, const Caller& caller) {
   if (artifacts_ == nullptr) co_return keeps_nothing();
-  std::function<std::vector<Artifact>()> read = [directory = artifacts_] { return directory->all(); };
-  auto all = co_await transport::offloaded(loop_, std::move(read));
-  std::erase_if(all, [&caller](const Artifact& each) { return !authorize_artifact(caller, each).allowed; });
-  co_await response.send(http_status::kOk, kJson, to_json(all));
+  std::ignore = co_await listed();
+  // Each item is of the newest list, so that no answer keeps an old one.
+  AppendItem append = [this, &caller, last = std::string()](std::string& to) mutable {
+    for (auto next = listed_->upper_bound(last); next != listed_->end(); ++next) {
+      last = next->first;
+      if (!authorize_artifact(caller, next->second->about).allowed) continue;
+      to += next->second->text;
+      return true;
+    }
+    return false;
+  };
+  co_await answer.array({}, std::move(append));
   co_return std::nullopt;
+}
+
+Task<RoomFor> ArtifactRequests::room_for(const Caller& caller, const Artifact& wanted) {
+  RoomFor whose{wanted.runtime.user};
+  if (caller.access->may_everywhere(auth::kRemoveArtifacts)) co_return whose;
+  const auto all = co_await listed();
+  const auto may_go = std::make_shared<ArtifactIds>();
+  for (const auto& [id, each] : *all) {
+    if (authorize_removal(caller, each->about).allowed) may_go->insert(id);
+  }
+  whose.may_go = may_go;
+  co_return whose;
+}
+
+Task<std::shared_ptr<const ListedArtifacts>> ArtifactRequests::listed() {
+  watch_directory();
+  const auto turn = co_await reading_.take();
+  const bool is_old = Clock::now() - listed_at_ > (list_->grows() ? kGrowingListAge : kListAge);
+  if (listed_ == nullptr || is_old || listed_changes_ != changes_) {
+    const std::uint64_t before = changes_;
+    std::function<std::shared_ptr<const ListedArtifacts>()> read = [list = list_] { return list->read(); };
+    listed_ = co_await transport::offloaded(loop_, std::move(read));
+    listed_changes_ = before;
+    listed_at_ = Clock::now();
+    on_size_(list_->bytes());
+  }
+  co_return listed_;
 }
 
 void ArtifactRequests::watch_directory() {
@@ -194,7 +249,7 @@ void ArtifactRequests::watch_directory() {
   });
 }
 
-Handled ArtifactRequests::watch(Response& response, CallerSession& session) {
+Handled ArtifactRequests::watch(Answer& answer, CallerSession& session) {
   if (artifacts_ == nullptr) co_return keeps_nothing();
   struct Watching {
     explicit Watching(std::size_t& count, transport::Condition& ended) : count_(count), ended_(ended) {
@@ -210,9 +265,9 @@ Handled ArtifactRequests::watch(Response& response, CallerSession& session) {
   session.has_followed = true;
   const Followers::Following following(followers_, session.caller);
   watch_directory();
-  begin_events(response);
+  begin_events(answer);
   bool is_gone = false;
-  const transport::WhenGone gone(response.stream(), [this, &is_gone] {
+  const auto gone = answer.when_gone([this, &is_gone] {
     is_gone = true;
     changed_.changed();
   });
@@ -225,8 +280,7 @@ Handled ArtifactRequests::watch(Response& response, CallerSession& session) {
     }
     const bool is_stop = std::exchange(told_of_stop, stopping_) != stopping_;
     told = changes_;
-    const std::string line = to_json_line(is_stop ? ArtifactEvent::stopping : ArtifactEvent::changed);
-    written = co_await response.stream().write(std::as_bytes(std::span(line)));
+    written = co_await answer.event(to_json_line(is_stop ? ArtifactEvent::stopping : ArtifactEvent::changed));
   }
   co_return std::nullopt;
 }
@@ -252,17 +306,23 @@ Task<tl::expected<Artifact, Refusal>> ArtifactRequests::find_seen(std::string id
   co_return tl::unexpected(no_artifact(id));
 }
 
-Handled ArtifactRequests::find(Response& response, Route route, const Caller& caller) {
-  const auto artifact = co_await find_seen(std::move(route.id), caller);
-  if (!artifact) co_return artifact.error();
-  const Decision decision = authorize_artifact(caller, *artifact);
+Handled ArtifactRequests::find(Answer& answer, Route route, const Caller& caller) {
+  if (artifacts_ == nullptr) co_return keeps_nothing();
+  const auto all = co_await listed();
+  const auto known = all->find(route.id);
+  if (known == all->end() || !caller.sees(known->second->about.runtime)) co_return no_artifact(route.id);
+  const std::shared_ptr<const ListedArtifact> found = known->second;
+  const Decision decision = authorize_artifact(caller, found->about);
   if (!decision.allowed) co_return decision.refusal;
-  co_await response.send(http_status::kOk, kJson, to_json(*artifact));
+  std::function<std::string()> make = [found] { return found->text; };
+  co_await answer.json(std::move(make));
   co_return std::nullopt;
 }
 
-Handled ArtifactRequests::take(Response& response, Route route, const Caller& caller,
-                               RecentRequests& recent) {
+Handled ArtifactRequests::take(Answer& answer, Route route, const Caller& caller, RecentRequests& recent) {
+  // Whoever waits for a place keeps nothing meanwhile.
+  const auto place = co_await answer.place_for_files();
+  if (!place) co_return std::nullopt;
   auto artifact = co_await find_seen(route.id, caller);
   if (!artifact) co_return artifact.error();
   AuditEntry entry = entry_about(*artifact, "get", caller);
@@ -272,13 +332,13 @@ Handled ArtifactRequests::take(Response& response, Route route, const Caller& ca
   const auto offset = offset_of(route);
   if (!refused && (!offset || *offset > artifact->size))
     refused = not_sent(http_status::kBadRequest, "there is no such offset in it");
-  if (!refused) refused = co_await send(response, std::move(*artifact), *offset, entry, recent);
+  if (!refused) refused = co_await send(answer, *place, std::move(*artifact), *offset, entry, recent);
   if (refused) entry.outcome = {entry.allowed ? Outcome::Kind::failed : Outcome::Kind::refused, refused->why};
   co_return refused;
 }
 
-Handled ArtifactRequests::send(Response& response, Artifact artifact, std::uint64_t offset, AuditEntry& entry,
-                               RecentRequests& recent) {
+Handled ArtifactRequests::send(Answer& answer, const FilePlace& place, Artifact artifact,
+                               std::uint64_t offset, AuditEntry& entry, RecentRequests& recent) {
   if (artifact.state == Artifact::State::under_way)
     co_return not_sent(http_status::kConflict, artifact.id + " is still being taken");
   if (!artifact.only_in.empty()) co_return not_sent(http_status::kGone, why_not_here(artifact));
@@ -296,13 +356,13 @@ Handled ArtifactRequests::send(Response& response, Artifact artifact, std::uint6
   if (!opened && opened.error().cause == ENOENT) co_return no_artifact(artifact.id);
   if (!opened) co_return not_sent(http_status::kGone, opened.error().message());
   if (!opened->content) {
-    auto refused = co_await recent.send_crash(response, std::move(*opened), artifact, entry);
+    auto refused = co_await recent.send_crash(answer, place, std::move(*opened), artifact, entry);
     co_return refused;
   }
-  begin_content(response, artifact, offset);
-  NextPiece pieces = from_offset(pieces_of_file(loop_, opened->content, cut_off), offset);
-  const auto sent = co_await send_all(std::move(pieces), response.stream(), entry.to_tool);
-  note_outcome(sent, response, entry);
+  begin_content(answer, artifact, offset);
+  NextPiece pieces = from_offset(pieces_of_file(loop_, place, opened->content, cut_off), offset);
+  const auto sent = co_await send_all(std::move(pieces), answer, entry.to_tool);
+  note_outcome(sent, answer, entry);
   co_return std::nullopt;
 }
 
@@ -320,7 +380,7 @@ Handled ArtifactRequests::remove_now(const Artifact& artifact) {
   co_return std::nullopt;
 }
 
-Handled ArtifactRequests::remove(Response& response, Route route, const Caller& caller) {
+Handled ArtifactRequests::remove(Answer& answer, Route route, const Caller& caller) {
   auto artifact = co_await find_seen(std::move(route.id), caller);
   if (!artifact) co_return artifact.error();
   AuditEntry entry = entry_about(*artifact, "remove", caller);
@@ -332,7 +392,8 @@ Handled ArtifactRequests::remove(Response& response, Route route, const Caller& 
     co_return refused;
   }
   entry.outcome = {};
-  co_await response.send(http_status::kOk, kJson, "{}");
+  std::function<std::string()> make = [] { return std::string("{}"); };
+  co_await answer.json(std::move(make));
   co_return std::nullopt;
 }
 

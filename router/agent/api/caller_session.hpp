@@ -7,25 +7,11 @@
 #include <string>
 #include <string_view>
 
-#include "router/agent/connections/response.hpp"
+#include "router/agent/connections/answer.hpp"
 #include "router/agent/gate/limits.hpp"
 #include "router/agent/runtimes/registry.hpp"
-#include "transport/share.hpp"
 
 namespace farport::router {
-
-/// Appends the next item of a JSON array. Returns whether there was one.
-using AppendItem = std::function<bool(std::string& to)>;
-
-/// Answers with a JSON array. Its items are made in the caller's turns of the loop, and only as fast as the
-/// answer is read, so that an unread answer keeps a few of them, however long the array is. `fields` are
-/// added to the answer's head.
-transport::Task<void> send_array(Response& response, transport::Share& share, transport::HeaderFields fields,
-                                 AppendItem append_item);
-
-/// Answers with the text that `make` returns, which is called in the caller's turn of the loop.
-transport::Task<void> send_text(Response& response, transport::Share& share, transport::HeaderFields fields,
-                                std::string type, std::function<std::string()> make);
 
 /// A request's method, path and query. The path is /v1/runtimes/{id}/{action}, /v1/connections/{token}, or
 /// another one with an empty id.

@@ -193,11 +193,12 @@ std::size_t ArtifactStream::take_removed() {
 
 KeptResponse::KeptResponse(transport::Loop& loop, transport::MessageHead request,
                            std::shared_ptr<const Artifacts> artifacts, std::unique_ptr<ArtifactFile> file,
-                           std::shared_ptr<Store> store, Places::Place place)
+                           std::shared_ptr<Store> store, RoomFor whose, Places::Place place)
     : request_(without_encodings(std::move(request))),
       artifacts_(std::move(artifacts)),
       store_(std::move(store)),
       artifact_(file->artifact()),
+      whose_(std::move(whose)),
       stream_(loop, std::move(file)),
       decided_(loop),
       place_(std::move(place)) {}
@@ -226,8 +227,8 @@ Task<Result<std::shared_ptr<void>>> KeptResponse::hold(UniqueFd reading) {
 }
 
 Task<bool> KeptResponse::has_room_here(std::uint64_t bytes) {
-  std::function<bool()> look = [directory = artifacts_, bytes] {
-    return directory->check_room(bytes).has_value();
+  std::function<bool()> look = [directory = artifacts_, bytes, whose = whose_] {
+    return directory->check_room(bytes, whose).has_value();
   };
   const bool has_room = co_await transport::offloaded(stream_.loop(), std::move(look));
   co_return has_room;
@@ -253,6 +254,7 @@ KeptAnswers::KeptAnswers(transport::Loop& loop, Log log, std::shared_ptr<const A
 
 Task<tl::expected<std::shared_ptr<KeptResponse>, Refusal>> KeptAnswers::begin(transport::MessageHead request,
                                                                               Artifact artifact,
+                                                                              RoomFor whose,
                                                                               const Caller& caller) {
   if (artifacts_ == nullptr) co_return tl::unexpected(keeps_nothing());
   auto place = places_.take(caller);
@@ -262,9 +264,9 @@ Task<tl::expected<std::shared_ptr<KeptResponse>, Refusal>> KeptAnswers::begin(tr
     co_return tl::unexpected(std::move(many));
   }
   const auto removed = std::make_shared<std::size_t>(0);
-  std::function<Result<std::unique_ptr<ArtifactFile>>()> create = [directory = artifacts_, artifact,
+  std::function<Result<std::unique_ptr<ArtifactFile>>()> create = [directory = artifacts_, artifact, whose,
                                                                    removed] {
-    return ArtifactFile::create(directory, artifact, *removed);
+    return ArtifactFile::create(directory, artifact, whose, *removed);
   };
   auto file = co_await transport::offloaded(loop_, std::move(create));
   tell_removed(*removed);
@@ -272,7 +274,8 @@ Task<tl::expected<std::shared_ptr<KeptResponse>, Refusal>> KeptAnswers::begin(tr
   const auto store =
       std::ranges::find_if(stores_, [&artifact](const auto& each) { return each->streams(artifact); });
   co_return std::make_shared<KeptResponse>(loop_, std::move(request), artifacts_, std::move(*file),
-                                           store == stores_.end() ? nullptr : *store, std::move(*place));
+                                           store == stores_.end() ? nullptr : *store, std::move(whose),
+                                           std::move(*place));
 }
 
 Task<void> KeptAnswers::refresh(KeptResponse& response) {

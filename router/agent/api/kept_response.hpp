@@ -99,7 +99,7 @@ class KeptResponse final : public Response, private WayToStore {
   /// long as this lives.
   KeptResponse(transport::Loop& loop, transport::MessageHead request,
                std::shared_ptr<const Artifacts> artifacts, std::unique_ptr<ArtifactFile> file,
-               std::shared_ptr<Store> store, Places::Place place);
+               std::shared_ptr<Store> store, RoomFor whose, Places::Place place);
 
   [[nodiscard]] const transport::MessageHead& request() const override { return request_; }
   [[nodiscard]] transport::Stream& stream() override { return stream_; }
@@ -128,6 +128,7 @@ class KeptResponse final : public Response, private WayToStore {
   std::shared_ptr<const Artifacts> artifacts_;
   std::shared_ptr<Store> store_;
   Artifact artifact_;
+  RoomFor whose_;
   ArtifactStream stream_;
   transport::Event decided_;
   std::optional<Refusal> refused_;
@@ -145,6 +146,7 @@ class KeptAnswers {
   /// Begins one. Refused if the agent keeps nothing, too many are under way, or there is no room.
   transport::Task<tl::expected<std::shared_ptr<KeptResponse>, Refusal>> begin(transport::MessageHead request,
                                                                               Artifact artifact,
+                                                                              RoomFor whose,
                                                                               const Caller& caller);
   /// Runs what handles the request, and ends the artifact after it. `owner` keeps alive what that uses.
   void run(std::shared_ptr<KeptResponse> response, transport::Task<std::optional<Refusal>> handled,

@@ -65,8 +65,8 @@ std::size_t profiles_at_once() {
 }
 
 /// A function of its own: GCC 12 destroys the elements of an initializer list twice in a coroutine.
-void send_head(Response& response, const std::string& content_type) {
-  response.send_head(http_status::kOk, {{"content-type", content_type}}, true);
+void send_head(Answer& answer, const std::string& content_type) {
+  answer.begin({{"content-type", content_type}});
 }
 
 std::optional<Refusal> caller_gone(AuditEntry& entry) {
@@ -155,13 +155,13 @@ ProfileRequests::ProfileRequests(transport::Loop& loop, Registry& registry,
       memory_of_each_(std::clamp(memory_for_helpers() / profiles_at_once(), kMinMemory, kMaxMemory)),
       places_(profiles_at_once(), "takes", "profile") {}
 
-Handled ProfileRequests::take(Response& response, Route route, const Caller& caller,
+Handled ProfileRequests::take(Answer& answer, Route route, const Caller& caller,
                               tl::expected<RuntimePtr, Refusal> runtime) {
   AuditEntry entry{"profile", caller};
   entry.command = auth::kProfile;
   std::optional<AuditOnExit> audited(std::in_place, audit_, entry, AuditOnExit::Clock::now());
   std::optional<Refusal> refused = decide(entry, runtime, authorize_profile);
-  if (!refused) refused = co_await sample(response, std::move(route), *runtime, entry);
+  if (!refused) refused = co_await sample(answer, std::move(route), *runtime, entry);
   if (refused) entry.outcome = {entry.allowed ? Outcome::Kind::failed : Outcome::Kind::refused, refused->why};
   audited.reset();
   metrics_.profiles.add(entry.outcome.kind == Outcome::Kind::completed ? "completed" : "failed");
@@ -177,7 +177,7 @@ tl::expected<Places::Place, Refusal> ProfileRequests::take_place(const Caller& c
   return tl::unexpected(std::move(many));
 }
 
-Handled ProfileRequests::sample(Response& response, Route route, RuntimePtr runtime, AuditEntry& entry) {
+Handled ProfileRequests::sample(Answer& answer, Route route, RuntimePtr runtime, AuditEntry& entry) {
   auto sampling = sampling_of(route);
   if (!sampling) co_return sampling.error();
   sampling->kernel = may_profile_kernel(entry.caller, *runtime);
@@ -188,11 +188,11 @@ Handled ProfileRequests::sample(Response& response, Route route, RuntimePtr runt
   auto place = take_place(entry.caller, sampling->seconds);
   if (!place) co_return place.error();
   if (!*file) {
-    auto refused = co_await send_samples(response, *sampling, std::move(runtime), entry);
+    auto refused = co_await send_samples(answer, *sampling, std::move(runtime), entry);
     co_return refused;
   }
   const auto memory = co_await first_of(
-      readers_.place_for(ReadingTask::Kind::profile, identity_key(entry.caller)), response.stream().gone());
+      readers_.place_for(ReadingTask::Kind::profile, identity_key(entry.caller)), answer.gone());
   if (!memory) co_return caller_gone(entry);
   if (!*memory) co_return no_reader(memory->error());
   FileWanted wanted;
@@ -201,7 +201,7 @@ Handled ProfileRequests::sample(Response& response, Route route, RuntimePtr runt
        processor_seconds_for(std::chrono::seconds(sampling->seconds)), (*file)->form, runtime->pid},
       runtime->name};
   wanted.content_type = (*file)->content_type;
-  auto refused = co_await send_file(response, *sampling, std::move(wanted), std::move(runtime), entry);
+  auto refused = co_await send_file(answer, *sampling, std::move(wanted), std::move(runtime), entry);
   co_return refused;
 }
 
@@ -219,13 +219,13 @@ Task<tl::expected<std::unique_ptr<RuntimeSampling>, Refusal>> ProfileRequests::b
   co_return std::move(*sampling);
 }
 
-Handled ProfileRequests::send_samples(Response& response, SamplingRequest wanted, RuntimePtr runtime,
+Handled ProfileRequests::send_samples(Answer& answer, SamplingRequest wanted, RuntimePtr runtime,
                                       AuditEntry& entry) {
   const auto begun = co_await begin(*runtime, wanted);
   if (!begun) co_return begun.error();
   RuntimeSampling& sampling = **begun;
-  transport::Stream& caller = response.stream();
-  send_head(response, "application/octet-stream");
+  transport::Stream& caller = answer.passed_on();
+  send_head(answer, "application/octet-stream");
   entry.outcome = {};
   transport::TaskSet stopping(loop_);
   stopping.spawn(stop_when_told(caller, sampling));
@@ -238,12 +238,12 @@ Handled ProfileRequests::send_samples(Response& response, SamplingRequest wanted
   co_return std::nullopt;
 }
 
-Handled ProfileRequests::send_file(Response& response, SamplingRequest wanted, FileWanted file,
+Handled ProfileRequests::send_file(Answer& answer, SamplingRequest wanted, FileWanted file,
                                    RuntimePtr runtime, AuditEntry& entry) {
   const auto taken = co_await begin(*runtime, wanted);
   if (!taken) co_return taken.error();
   RuntimeSampling& sampling = **taken;
-  transport::Stream& caller = response.stream();
+  transport::Stream& caller = answer.passed_on();
   transport::TaskSet stopping(loop_);
   stopping.spawn(stop_when_told(caller, sampling));
   // A suspended runtime can't name its methods.
@@ -259,7 +259,7 @@ Handled ProfileRequests::send_file(Response& response, SamplingRequest wanted, F
   };
   bool begun = false;
   std::function<void()> begin_answer = [&] {
-    send_head(response, file.content_type);
+    send_head(answer, file.content_type);
     begun = true;
   };
   AnswerTo to{caller, std::move(begin_answer), nullptr, &entry.to_tool};

@@ -49,12 +49,12 @@ std::vector<NextPiece> parts_of(RecentRequests::Sources sources) {
 /// A function of its own: GCC 12 destroys the elements of an initializer list twice in a coroutine.
 /// `names`: whether the recording has those of methods: "yes", "no", or "busy" if it may have them later.
 /// `lost`: what else there is of it, and may be had later.
-void begin_recording(Response& response, const std::string& seconds, const char* names, const char* lost) {
+void begin_recording(Answer& answer, const std::string& seconds, const char* names, const char* lost) {
   transport::HeaderFields fields{{"content-type", "application/octet-stream"},
                                  {"farport-recent-seconds", seconds},
                                  {"farport-recent-names", names}};
   if (*lost != '\0') fields.emplace_back(kRecentLost, lost);
-  response.send_head(http_status::kOk, std::move(fields), true);
+  answer.begin(std::move(fields));
 }
 
 template <typename File>
@@ -111,18 +111,18 @@ RecentRequests::RecentRequests(transport::Loop& loop, FilesOf files_of, Readers 
       audit_(audit),
       places_(kMaxAnswers, "sends", "recording") {}
 
-Handled RecentRequests::take(Response& response, Route route, const Caller& caller,
+Handled RecentRequests::take(Answer& answer, Route route, const Caller& caller,
                              tl::expected<RuntimePtr, Refusal> runtime) {
   AuditEntry entry{"recent", caller};
   entry.command = "recent";
   const AuditOnExit audited(audit_, entry, AuditOnExit::Clock::now());
   std::optional<Refusal> refused = decide(entry, runtime, authorize_recent);
-  if (!refused) refused = co_await send(response, std::move(route), *runtime, entry);
+  if (!refused) refused = co_await send(answer, std::move(route), *runtime, entry);
   if (refused) entry.outcome = {entry.allowed ? Outcome::Kind::failed : Outcome::Kind::refused, refused->why};
   co_return refused;
 }
 
-Handled RecentRequests::send(Response& response, Route route, RuntimePtr runtime, AuditEntry& entry) {
+Handled RecentRequests::send(Answer& answer, Route route, RuntimePtr runtime, AuditEntry& entry) {
   if (!files_of_)
     co_return not_sent(http_status::kNotFound,
                        "this agent keeps no recording of the past: start it with farport serve --recorder");
@@ -152,26 +152,25 @@ Handled RecentRequests::send(Response& response, Route route, RuntimePtr runtime
     for (const RecentFile& names : files->names) sources.names.push_back(pieces_of(names));
     return sources;
   };
-  co_await send_recordings(response, std::move(make), std::to_string(reaches), entry);
+  co_await send_recordings(answer, std::move(make), std::to_string(reaches), entry);
   co_return std::nullopt;
 }
 
-Task<Result<void>> RecentRequests::send_joined(Response& response, Sources sources, Said said,
-                                               AuditEntry& entry, bool& begun) {
+Task<Result<void>> RecentRequests::send_joined(Answer& answer, Sources sources, Said said, AuditEntry& entry,
+                                               bool& begun) {
   const char* const names = sources.names.empty() ? "no" : "yes";
   std::vector<NextPiece> parts = parts_of(std::move(sources));
   ReadingRequest wanted;
   wanted.kind = ReadingTask::Kind::joined;
-  auto place = co_await first_of(readers_.place_for(wanted.kind, identity_key(entry.caller)),
-                                 response.stream().gone());
+  auto place = co_await first_of(readers_.place_for(wanted.kind, identity_key(entry.caller)), answer.gone());
   if (!place) co_return fail("send", "the recording", "the caller has gone");
   if (!*place) co_return tl::unexpected(place->error());
   wanted.memory_bytes = (**place)->bytes();
   wanted.processor_seconds = kJoinSeconds;
   AnswerFrom from{[&parts](Reading& reading) { return feed_parts(reading, parts); }, [] {}};
-  AnswerTo to{response.stream(), [&] {
+  AnswerTo to{answer.passed_on(), [&] {
                 begun = true;
-                begin_recording(response, said.seconds, names, said.lost);
+                begin_recording(answer, said.seconds, names, said.lost);
               }};
   to.sent = &entry.to_tool;
   auto sent = co_await answer_through_reader(loop_, *readers_.process, std::move(wanted), std::move(from),
@@ -179,7 +178,7 @@ Task<Result<void>> RecentRequests::send_joined(Response& response, Sources sourc
   co_return sent;
 }
 
-Task<void> RecentRequests::send_recordings(Response& response, MakeSources make, std::string seconds,
+Task<void> RecentRequests::send_recordings(Answer& answer, MakeSources make, std::string seconds,
                                            AuditEntry& entry) {
   Result<void> sent;
   bool begun = false;
@@ -194,7 +193,7 @@ Task<void> RecentRequests::send_recordings(Response& response, MakeSources make,
     if (!sources.samples && sources.names.empty()) continue;
     if (!sources.names.empty()) names = "busy";
     Said said{seconds, lost};
-    sent = co_await send_joined(response, std::move(sources), std::move(said), entry, begun);
+    sent = co_await send_joined(answer, std::move(sources), std::move(said), entry, begun);
     // Better so than not at all.
     if (!sent && !begun) lost = with_samples ? "samples" : lost;
     if (!sent && !begun)
@@ -202,24 +201,24 @@ Task<void> RecentRequests::send_recordings(Response& response, MakeSources make,
                  with_samples ? "samples" : "names of methods", sent.error().message());
   }
   if (!begun) {
-    begin_recording(response, seconds, names, lost);
-    sent = co_await send_all(make().events, response.stream(), entry.to_tool);
+    begin_recording(answer, seconds, names, lost);
+    sent = co_await send_all(make().events, answer, entry.to_tool);
   }
-  note_outcome(sent, response, entry);
+  note_outcome(sent, answer, entry);
 }
 
-Handled RecentRequests::send_crash(Response& response, Artifacts::Opened opened, const Artifact& crash,
-                                   AuditEntry& entry) {
+Handled RecentRequests::send_crash(Answer& answer, const FilePlace& file_place, Artifacts::Opened opened,
+                                   const Artifact& crash, AuditEntry& entry) {
   const auto place = places_.take(entry.caller);
   if (!place) co_return busy(place.error());
   const bool with_samples = authorize_profile(entry.caller, crash.runtime).allowed;
-  MakeSources make = [this, files = std::move(opened), with_samples] {
-    Sources sources{pieces_of_file(loop_, files.events)};
-    if (files.samples && with_samples) sources.samples = pieces_of_file(loop_, files.samples);
-    for (const auto& names : files.names) sources.names.push_back(pieces_of_file(loop_, names));
+  MakeSources make = [this, &file_place, files = std::move(opened), with_samples] {
+    Sources sources{pieces_of_file(loop_, file_place, files.events)};
+    if (files.samples && with_samples) sources.samples = pieces_of_file(loop_, file_place, files.samples);
+    for (const auto& names : files.names) sources.names.push_back(pieces_of_file(loop_, file_place, names));
     return sources;
   };
-  co_await send_recordings(response, std::move(make), std::to_string(crash.seconds), entry);
+  co_await send_recordings(answer, std::move(make), std::to_string(crash.seconds), entry);
   co_return std::nullopt;
 }
 

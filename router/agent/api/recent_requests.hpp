@@ -40,13 +40,13 @@ class RecentRequests {
   RecentRequests(transport::Loop& loop, FilesOf files_of, Readers readers, Log log, Audit& audit);
 
   /// POST /v1/runtimes/{id}/recent. `runtime` is the one that the route names, or why there is none.
-  Handled take(Response& response, Route route, const Caller& caller,
-               tl::expected<RuntimePtr, Refusal> runtime);
+  Handled take(Answer& answer, Route route, const Caller& caller, tl::expected<RuntimePtr, Refusal> runtime);
   /// Sends the content of a crash. Refused if too many answers are under way.
-  Handled send_crash(Response& response, Artifacts::Opened opened, const Artifact& crash, AuditEntry& entry);
+  Handled send_crash(Answer& answer, const FilePlace& file_place, Artifacts::Opened opened,
+                     const Artifact& crash, AuditEntry& entry);
 
  private:
-  Handled send(Response& response, Route route, RuntimePtr runtime, AuditEntry& entry);
+  Handled send(Answer& answer, Route route, RuntimePtr runtime, AuditEntry& entry);
   using MakeSources = std::function<Sources()>;
   /// Sends the recording with all that there is, or else without samples, or else alone. Each way begins with
   /// sources of its own.
@@ -55,11 +55,11 @@ class RecentRequests {
     std::string seconds;
     const char* lost;
   };
-  transport::Task<void> send_recordings(Response& response, MakeSources make, std::string seconds,
+  transport::Task<void> send_recordings(Answer& answer, MakeSources make, std::string seconds,
                                         AuditEntry& entry);
   /// Sets `begun` once the answer has begun. Errors: no reader, or one that fails. All references must
   /// outlive the task.
-  transport::Task<Result<void>> send_joined(Response& response, Sources sources, Said said, AuditEntry& entry,
+  transport::Task<Result<void>> send_joined(Answer& answer, Sources sources, Said said, AuditEntry& entry,
                                             bool& begun);
 
   transport::Loop& loop_;

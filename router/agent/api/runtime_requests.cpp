@@ -50,7 +50,7 @@ Refusal refusal_of(const Error& error) {
 }
 
 /// Sends the head of an answer whose body is a dump.
-void begin_dump(Response& response, const Runtime& runtime, std::uint64_t size, bool compress) {
+void begin_dump(Answer& answer, const Runtime& runtime, std::uint64_t size, bool compress) {
   const std::string bytes = std::to_string(size);
   transport::HeaderFields fields{
       {"content-type", "application/octet-stream"},
@@ -61,7 +61,7 @@ void begin_dump(Response& response, const Runtime& runtime, std::uint64_t size, 
   } else {
     fields.emplace_back("content-length", bytes);
   }
-  response.send_head(http_status::kOk, fields, true);
+  answer.begin(std::move(fields));
 }
 
 /// How long the caller allows the application to be stopped while a dump goes straight to a store; nothing if
@@ -91,13 +91,13 @@ std::string offer_of(std::uint64_t bytes, const WayToStore& way) {
 }
 
 /// Has the runtime write the dump into the store.
-Task<Result<void>> write_straight(Response& response, Dumps::Job& job, WayToStore& way,
+Task<Result<void>> write_straight(Answer& answer, Dumps::Job& job, WayToStore& way,
                                   transport::Milliseconds longest) {
   CO_RETURN_IF_ERROR(co_await way.take(time_for(job.progress().estimate.value_or(0), way)));
   CO_ASSIGN_OR_RETURN(DumpPipe pipe, job.make_pipe());
   CO_ASSIGN_OR_RETURN(const auto held, co_await way.hold(std::move(pipe.for_another)));
-  response.send_head(http_status::kOk, {}, true);
-  auto written = co_await job.write_to(response.stream(), std::move(pipe), longest);
+  answer.begin({});
+  auto written = co_await job.write_to(answer.passed_on(), std::move(pipe), longest);
   co_return written;
 }
 
@@ -118,7 +118,7 @@ std::string straight_arguments_of(const DumpRequest& request, const std::string&
 
 }  // namespace
 
-Handled DumpRequests::progress(Response& response, const Caller& caller,
+Handled DumpRequests::progress(Answer& answer, const Caller& caller,
                                tl::expected<RuntimePtr, Refusal> runtime) {
   if (!runtime) co_return runtime.error();
   // Only for callers who may take dumps: the size says how much memory the application has.
@@ -130,24 +130,25 @@ Handled DumpRequests::progress(Response& response, const Caller& caller,
                        "no dump of " + (*runtime)->name + " is under way; POST takes one"};
     co_return none;
   }
-  co_await response.send(http_status::kOk, kJson, to_json(*progress));
+  std::function<std::string()> make = [text = to_json(*progress)] { return text; };
+  co_await answer.json(std::move(make));
   co_return std::nullopt;
 }
 
-Handled DumpRequests::take(Response& response, Route route, const Caller& caller,
+Handled DumpRequests::take(Answer& answer, Route route, const Caller& caller,
                            tl::expected<RuntimePtr, Refusal> runtime) {
   AuditEntry entry{"dump", caller};
   entry.command = ipc::name_of(ipc::kGenerateCoreDump3);
   std::optional<AuditOnExit> audited(std::in_place, audit_, entry, AuditOnExit::Clock::now());
   std::optional<Refusal> refused = decide(entry, runtime, authorize_dump);
-  if (!refused) refused = co_await write(response, std::move(route), **runtime, entry);
+  if (!refused) refused = co_await write(answer, std::move(route), **runtime, entry);
   if (refused) entry.outcome = {entry.allowed ? Outcome::Kind::failed : Outcome::Kind::refused, refused->why};
   audited.reset();
   metrics_.dumps.add(entry.outcome.kind == Outcome::Kind::completed ? "completed" : "failed");
   co_return refused;
 }
 
-Handled DumpRequests::write(Response& response, Route route, Runtime runtime, AuditEntry& entry) {
+Handled DumpRequests::write(Answer& answer, Route route, Runtime runtime, AuditEntry& entry) {
   const auto wanted = request_of(route);
   if (!wanted) co_return wanted.error();
   const bool stay = route.parameter("stay") == "true";
@@ -159,7 +160,7 @@ Handled DumpRequests::write(Response& response, Route route, Runtime runtime, Au
   const auto job = dumps_.start(runtime, *wanted);
   if (!job) co_return refusal_of(job.error());
   const auto straight =
-      co_await write_dump(response, **job, stay ? nullptr : response.way_to_store(), *longest, entry);
+      co_await write_dump(answer, **job, stay ? nullptr : answer.way_to_store(), *longest, entry);
   if (!straight) co_return straight.error();
   if (*straight) {
     entry.outcome = {};
@@ -169,25 +170,26 @@ Handled DumpRequests::write(Response& response, Route route, Runtime runtime, Au
     const auto kept = (*job)->keep();
     if (!kept) co_return refusal_of(kept.error());
     entry.outcome = {};
-    co_await response.send(http_status::kOk, kJson, to_json(*kept));
+    std::function<std::string()> make = [&kept] { return to_json(*kept); };
+    co_await answer.json(std::move(make));
     co_return std::nullopt;
   }
   auto dump = (*job)->take();
   if (!dump) co_return refusal_of(dump.error());
   DumpProgress& progress = (*job)->progress();
   progress.phase = DumpProgress::Phase::sending;
-  const bool compress = wants_zstd(response.request(), compression_);
-  begin_dump(response, runtime, dump->size, compress);
+  const bool compress = wants_zstd(answer.request(), compression_);
+  begin_dump(answer, runtime, dump->size, compress);
   std::function<void(std::uint64_t)> on_sent = [&](std::uint64_t sent) {
     progress.sent = sent;
     entry.to_tool = sent;
   };
   const Result<void> sent =
-      co_await send_dump(response.stream(), std::move(*dump), compress, std::move(on_sent));
+      co_await send_dump(answer.passed_on(), std::move(*dump), compress, std::move(on_sent));
   entry.outcome = {};
   if (sent) co_return std::nullopt;
   entry.outcome = {Outcome::Kind::broken_off, sent.error().message()};
-  response.stream().abort(sent.error());
+  answer.abort(sent.error());
   co_return std::nullopt;
 }
 
@@ -223,11 +225,10 @@ Task<tl::expected<bool, Refusal>> DumpRequests::goes_straight(
   co_return true;
 }
 
-Task<tl::expected<bool, Refusal>> DumpRequests::write_dump(Response& response, Dumps::Job& job,
-                                                           WayToStore* way,
+Task<tl::expected<bool, Refusal>> DumpRequests::write_dump(Answer& answer, Dumps::Job& job, WayToStore* way,
                                                            std::optional<transport::Milliseconds> longest,
                                                            AuditEntry& entry) {
-  const transport::WhenGone stop(response.stream(), [&job] {
+  const auto stop = answer.when_gone([&job] {
     job.stop(Error{"take a dump for", "a caller", "it is gone", {}, Cause(ECANCELED)});
   });
   const Result<void> prepared = co_await job.prepare();
@@ -237,7 +238,7 @@ Task<tl::expected<bool, Refusal>> DumpRequests::write_dump(Response& response, D
   Result<void> written;
   if (*straight) {
     entry.arguments = straight_arguments_of(job.request(), way->store());
-    written = co_await write_straight(response, job, *way, *longest);
+    written = co_await write_straight(answer, job, *way, *longest);
     entry.to_tool = job.progress().sent;
   } else {
     written = co_await job.write();
@@ -328,11 +329,11 @@ transport::HeaderFields RuntimeRequests::instance_field() const {
   return {{std::string(resumption_field::kInstance), instance_}};
 }
 
-Handled RuntimeRequests::list(Response& response, const Route& route, CallerSession& session) {
-  return route.parameter("watch") == "true" ? watch(response, session) : list_once(response, session);
+Handled RuntimeRequests::list(Answer& answer, const Route& route, CallerSession& session) {
+  return route.parameter("watch") == "true" ? watch(answer, session) : list_once(answer, session);
 }
 
-Handled RuntimeRequests::list_once(Response& response, CallerSession& session) {
+Handled RuntimeRequests::list_once(Answer& answer, CallerSession& session) {
   AppendItem append = [this, seen = session.visible(), last = std::string()](std::string& to) mutable {
     const auto next = registry_.next_after(last, seen);
     if (!next) return false;
@@ -340,19 +341,19 @@ Handled RuntimeRequests::list_once(Response& response, CallerSession& session) {
     last = next->runtime->id;
     return true;
   };
-  co_await send_array(response, *session.share->share(), instance_field(), std::move(append));
+  co_await answer.array(instance_field(), std::move(append));
   co_return std::nullopt;
 }
 
 /// Sends the head of a watch, which also says how often this agent may be asked.
-void RuntimeRequests::begin_watch(Response& response) const {
+void RuntimeRequests::begin_watch(Answer& answer) const {
   transport::HeaderFields fields = instance_field();
   fields.emplace_back("content-type", "application/x-ndjson");
   fields.emplace_back(pace_field::kRate, std::to_string(requests_per_second_));
-  response.send_head(http_status::kOk, std::move(fields), true);
+  answer.begin(std::move(fields));
 }
 
-Handled RuntimeRequests::watch(Response& response, CallerSession& session) {
+Handled RuntimeRequests::watch(Answer& answer, CallerSession& session) {
   if (session.watches >= kMaxWatches) {
     Refusal many{http_status::kTooManyRequests, ipc::hresult::kBusy,
                  "this session follows the runtimes " + std::to_string(kMaxWatches) + " times already"};
@@ -360,27 +361,27 @@ Handled RuntimeRequests::watch(Response& response, CallerSession& session) {
   }
   const Counted counted(session.watches);
   const auto watch = registry_.watch(session.visible());
-  begin_watch(response);
-  const transport::WhenGone close(response.stream(), [&watch] { watch->close(); });
+  begin_watch(answer);
+  const auto close = answer.when_gone([&watch] { watch->close(); });
   for (IoStatus written = IoStatus::ok; written == IoStatus::ok;) {
     const std::optional<RuntimeEvent> event = co_await watch->next();
     if (!event) break;
-    response.count_kept(watch->kept_bytes());
-    const std::string line = to_json_line(*event);
-    written = co_await response.stream().write(std::as_bytes(std::span(line)));
+    answer.count_kept(watch->kept_bytes());
+    written = co_await answer.event(to_json_line(*event));
   }
   co_return std::nullopt;
 }
 
-Handled RuntimeRequests::process(Response& response, Route route, CallerSession& session) {
+Handled RuntimeRequests::process(Answer& answer, Route route, CallerSession& session) {
   const auto runtime = find(route, session.caller);
   if (!runtime) co_return runtime.error();
   const ProcessCondition condition = co_await halts_.look((*runtime)->id);
-  co_await response.send(http_status::kOk, kJson, to_json(condition));
+  std::function<std::string()> make = [&condition] { return to_json(condition); };
+  co_await answer.json(std::move(make));
   co_return std::nullopt;
 }
 
-Handled RuntimeRequests::access(Response& response, Route route, CallerSession& session) {
+Handled RuntimeRequests::access(Answer& answer, Route route, CallerSession& session) {
   const std::string command = route.parameter("command");
   const auto known = auth::all_permissions();
   if (!command.empty() && std::find(known.begin(), known.end(), command) == known.end()) {
@@ -392,7 +393,7 @@ Handled RuntimeRequests::access(Response& response, Route route, CallerSession& 
                [&](std::string_view each) { return command.empty() || each == command; });
   AccessRows rows(registry_, session.caller, std::move(wanted));
   AppendItem append = [rows = std::move(rows)](std::string& to) mutable { return rows.append_next(to); };
-  co_await send_array(response, *session.share->share(), instance_field(), std::move(append));
+  co_await answer.array(instance_field(), std::move(append));
   co_return std::nullopt;
 }
 

@@ -16,8 +16,8 @@ Refusal keeps_nothing() {
                   "this agent keeps nothing: start it with farport serve --artifacts DIR");
 }
 
-NextPiece pieces_of_file(transport::Loop& loop, std::shared_ptr<const UniqueFd> file,
-                         CompressedFileReader::CutOff cut_off) {
+NextPiece pieces_of_file(transport::Loop& loop, const FilePlace& /*place*/,
+                         std::shared_ptr<const UniqueFd> file, CompressedFileReader::CutOff cut_off) {
   // One file is read after the other, so each gets its reader when its turn comes.
   const auto reader = std::make_shared<std::optional<CompressedFileReader>>();
   const std::function<Result<std::vector<std::byte>>()> read = [reader, file = std::move(file), cut_off] {
@@ -27,7 +27,8 @@ NextPiece pieces_of_file(transport::Loop& loop, std::shared_ptr<const UniqueFd> 
   return [&loop, read] { return transport::offloaded(loop, read); };
 }
 
-Task<Result<void>> send_all(NextPiece next, transport::Stream& caller, std::uint64_t& sent) {
+Task<Result<void>> send_all(NextPiece next, Answer& answer, std::uint64_t& sent) {
+  transport::Stream& caller = answer.passed_on();
   for (;;) {
     CO_ASSIGN_OR_RETURN(const auto piece, co_await next());
     IoStatus written = IoStatus::ok;
@@ -42,11 +43,11 @@ Task<Result<void>> send_all(NextPiece next, transport::Stream& caller, std::uint
   }
 }
 
-void note_outcome(const Result<void>& sent, Response& response, AuditEntry& entry) {
+void note_outcome(const Result<void>& sent, Answer& answer, AuditEntry& entry) {
   entry.outcome = {};
   if (sent) return;
   entry.outcome = {Outcome::Kind::broken_off, sent.error().message()};
-  response.stream().abort(sent.error());
+  answer.abort(sent.error());
 }
 
 }  // namespace farport::router

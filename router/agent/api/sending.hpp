@@ -12,7 +12,7 @@
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
 #include "router/agent/artifacts/compressed_file.hpp"
-#include "router/agent/connections/response.hpp"
+#include "router/agent/connections/answer.hpp"
 #include "router/agent/gate/audit.hpp"
 #include "router/wire/http_status.hpp"
 #include "transport/stream.hpp"
@@ -26,18 +26,15 @@ namespace farport::router {
 /// The refusal of an agent without a directory for what it keeps.
 [[nodiscard]] Refusal keeps_nothing();
 
-/// The next bytes of what is sent; nothing after the end.
-using NextPiece = std::function<transport::Task<Result<std::vector<std::byte>>>()>;
-
-/// Reads a compressed file, from its beginning, on another thread.
+/// Reads a compressed file, from its beginning, on another thread, for an answer that has this place.
 [[nodiscard]] NextPiece pieces_of_file(
-    transport::Loop& loop, std::shared_ptr<const UniqueFd> file,
+    transport::Loop& loop, const FilePlace& place, std::shared_ptr<const UniqueFd> file,
     CompressedFileReader::CutOff cut_off = CompressedFileReader::CutOff::error);
 
 /// Sends all pieces to a caller, and then the end, and counts their bytes in `sent`.
-transport::Task<Result<void>> send_all(NextPiece next, transport::Stream& caller, std::uint64_t& sent);
+transport::Task<Result<void>> send_all(NextPiece next, Answer& answer, std::uint64_t& sent);
 
 /// Notes what has come of sending, for the audit. If it failed, the answer is broken off.
-void note_outcome(const Result<void>& sent, Response& response, AuditEntry& entry);
+void note_outcome(const Result<void>& sent, Answer& answer, AuditEntry& entry);
 
 }  // namespace farport::router

@@ -18,15 +18,18 @@ constexpr std::uint64_t kStepsInDirectory = 64;
 }  // namespace
 
 Result<std::unique_ptr<ArtifactFile>> ArtifactFile::create(std::shared_ptr<const Artifacts> directory,
-                                                           Artifact artifact, std::size_t& removed) {
-  ASSIGN_OR_RETURN(auto file, directory->create(artifact, removed));
-  return std::make_unique<ArtifactFile>(std::move(directory), std::move(artifact), std::move(file));
+                                                           Artifact artifact, RoomFor whose,
+                                                           std::size_t& removed) {
+  ASSIGN_OR_RETURN(auto file, directory->create(artifact, whose, removed));
+  return std::make_unique<ArtifactFile>(std::move(directory), std::move(artifact), std::move(whose),
+                                        std::move(file));
 }
 
-ArtifactFile::ArtifactFile(std::shared_ptr<const Artifacts> directory, Artifact artifact,
+ArtifactFile::ArtifactFile(std::shared_ptr<const Artifacts> directory, Artifact artifact, RoomFor whose,
                            std::unique_ptr<OutputFile> file)
     : directory_(std::move(directory)),
       artifact_(std::move(artifact)),
+      whose_(std::move(whose)),
       file_(std::move(file)),
       compressed_(*file_) {}
 
@@ -59,10 +62,10 @@ Result<void> ArtifactFile::append(std::span<const std::byte> bytes, std::size_t&
     if (file_->size() + more > most / 2)
       return fail("keep it in", directory_->path(), "it is larger than half of what the directory may hold",
                   "raise artifacts.size");
-    if (!directory_->make_room(more, removed)) {
+    if (!directory_->make_room(more, whose_, removed)) {
       // There may be some on a small disk.
       more = bytes.size();
-      RETURN_IF_ERROR(directory_->make_room(more, removed));
+      RETURN_IF_ERROR(directory_->make_room(more, whose_, removed));
     }
     room_ = file_->size() + more;
   }

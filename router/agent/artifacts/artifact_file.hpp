@@ -22,8 +22,8 @@ class ArtifactFile {
   /// Begins one in the directory, and sets its id and state. Errors: as for Artifacts::make_room(), or the
   /// system's.
   [[nodiscard]] static Result<std::unique_ptr<ArtifactFile>> create(
-      std::shared_ptr<const Artifacts> directory, Artifact artifact, std::size_t& removed);
-  ArtifactFile(std::shared_ptr<const Artifacts> directory, Artifact artifact,
+      std::shared_ptr<const Artifacts> directory, Artifact artifact, RoomFor whose, std::size_t& removed);
+  ArtifactFile(std::shared_ptr<const Artifacts> directory, Artifact artifact, RoomFor whose,
                std::unique_ptr<OutputFile> file);
   ArtifactFile(const ArtifactFile&) = delete;
   ArtifactFile& operator=(const ArtifactFile&) = delete;
@@ -52,6 +52,7 @@ class ArtifactFile {
  private:
   std::shared_ptr<const Artifacts> directory_;
   Artifact artifact_;
+  RoomFor whose_;
   std::unique_ptr<OutputFile> file_;
   CompressedFile compressed_;
   ContentDigest digest_;

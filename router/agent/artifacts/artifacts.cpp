@@ -184,15 +184,16 @@ Result<void> Artifacts::keep(Artifact& crash, const std::vector<CrashPart>& part
   std::uint64_t room = kLeastRoom;
   for (const CrashPart& each : parts) room += each.held + each.held / 4;
   const Kept::Rank last = crash.in_order ? Kept::Rank::in_order : Kept::Rank::newest_crash;
-  RETURN_IF_ERROR(make_room(room + kAround, last, removed));
+  RETURN_IF_ERROR(make_room(room + kAround, {crash.runtime.user}, last, removed));
   return write(crash, parts, room);
 }
 
-Result<std::unique_ptr<OutputFile>> Artifacts::create(Artifact& artifact, std::size_t& removed) const {
+Result<std::unique_ptr<OutputFile>> Artifacts::create(Artifact& artifact, const RoomFor& whose,
+                                                      std::size_t& removed) const {
   cut_texts(artifact.runtime);
   artifact.id = new_id(artifact);
   artifact.state = Artifact::State::under_way;
-  RETURN_IF_ERROR(make_room(kAround, removed));
+  RETURN_IF_ERROR(make_room(kAround, whose, removed));
   ASSIGN_OR_RETURN(auto file, create_file(path_of(artifact.id, kContent)));
   RETURN_IF_ERROR(describe(artifact));
   note_taking(artifact.id, true);
@@ -269,7 +270,7 @@ std::vector<Artifacts::Kept> Artifacts::contents() const {
     if (*ending == kAbout) kept->second.has_description = true;
   }
   std::vector<Kept> all;
-  Kept* newest_crash = nullptr;
+  std::map<uid_t, Kept*> newest_crashes;
   std::vector<Kept*> unsent;
   all.reserve(by_id.size());
   for (auto& [id, kept] : by_id) {
@@ -279,67 +280,107 @@ std::vector<Artifacts::Kept> Artifacts::contents() const {
     // Another version of the agent may be able to read it, or this one at another time.
     const bool unreadable = !artifact && all.back().has_description;
     if (unreadable && all.back().rank == Kept::Rank::leftover) all.back().rank = Kept::Rank::ordinary;
+    if (artifact) all.back().user = artifact->runtime.user;
     if (!artifact || artifact->state == Artifact::State::under_way) continue;
     const bool is_crash = artifact->kind == kCrash;
     all.back().rank = is_crash && artifact->in_order ? Kept::Rank::in_order : Kept::Rank::ordinary;
-    if (is_crash && !artifact->in_order) newest_crash = &all.back();
+    if (is_crash && !artifact->in_order) newest_crashes[all.back().user] = &all.back();
     if (is_unsent(*artifact)) unsent.push_back(&all.back());
   }
-  if (newest_crash != nullptr) newest_crash->rank = Kept::Rank::newest_crash;
+  for (const auto& [user, crash] : newest_crashes) crash->rank = Kept::Rank::newest_crash;
   for (Kept* const each : unsent) each->rank = Kept::Rank::unsent;
   // Those of a rank stay in the order of their ids, which is that of time.
   std::ranges::stable_sort(all, {}, &Kept::rank);
   return all;
 }
 
-Result<void> Artifacts::make_room(std::uint64_t bytes, std::size_t& removed) const {
-  return make_room(bytes, Kept::Rank::ordinary, removed);
+Result<void> Artifacts::make_room(std::uint64_t bytes, const RoomFor& whose, std::size_t& removed) const {
+  return make_room(bytes, whose, Kept::Rank::ordinary, removed);
 }
 
-Result<void> Artifacts::check_room(std::uint64_t bytes) const {
+Result<void> Artifacts::check_room(std::uint64_t bytes, const RoomFor& whose) const {
   if (bytes > limits_.bytes / 2)
     return fail("keep it in", directory_, "it is larger than half of what the directory may hold",
                 "raise artifacts.size");
-  RETURN_IF_ERROR(count_going(contents(), bytes, Kept::Rank::ordinary));
+  RETURN_IF_ERROR(going(contents(), bytes, whose, Kept::Rank::ordinary));
   return {};
 }
 
-Result<void> Artifacts::make_room(std::uint64_t bytes, Kept::Rank last, std::size_t& removed) const {
-  const std::vector<Kept> all = contents();
-  ASSIGN_OR_RETURN(const auto going, count_going(all, bytes, last));
-  for (const Kept& each : std::span(all).first(going)) {
-    if (remove_files(each.id)) ++removed;
+Result<void> Artifacts::make_room(std::uint64_t bytes, const RoomFor& whose, Kept::Rank last,
+                                  std::size_t& removed) const {
+  ASSIGN_OR_RETURN(const auto ids, going(contents(), bytes, whose, last));
+  for (const std::string& each : ids) {
+    if (remove_files(each)) ++removed;
   }
   return {};
 }
 
-Result<std::size_t> Artifacts::count_going(const std::vector<Kept>& all, std::uint64_t bytes,
-                                           Kept::Rank last) const {
+namespace {
+
+/// What one user has of the directory, as parts of its limits.
+struct Part {
+  double bytes = 0;
+  double count = 0;
+  [[nodiscard]] double larger() const { return std::max(bytes, count); }
+};
+
+}  // namespace
+
+Result<std::vector<std::string>> Artifacts::going(std::vector<Kept> all, std::uint64_t bytes,
+                                                  const RoomFor& whose, Kept::Rank last) const {
   struct statvfs disk {};
   if (::statvfs(directory_.c_str(), &disk) != 0) return fail_errno("write to", directory_, errno);
   std::uint64_t free = std::uint64_t{disk.f_bavail} * disk.f_frsize;
   std::uint64_t total = bytes;
-  for (const Kept& each : all) total += each.bytes;
-
-  std::size_t going = 0;
-  const auto has_room = [&] {
-    return free >= bytes && total <= limits_.bytes && all.size() - going < kMaxArtifacts;
+  std::map<uid_t, Part> parts;
+  const auto count = [&](uid_t user, std::uint64_t size, int sign) {
+    parts[user].bytes += sign * static_cast<double>(size) / static_cast<double>(limits_.bytes);
+    parts[user].count += sign * 1.0 / kMaxArtifacts;
   };
-  for (; !has_room() && going < all.size() && all[going].rank <= last; ++going) {
-    free += all[going].bytes;
-    total -= all[going].bytes;
+  count(whose.user, bytes, 1);
+  for (const Kept& each : all) {
+    total += each.bytes;
+    count(each.user, each.bytes, 1);
+  }
+  const auto may_go = [&](const Kept& each) {
+    const bool is_anothers_crash = each.rank == Kept::Rank::newest_crash && each.user != whose.user;
+    return each.rank <= last && !is_anothers_crash && (!whose.may_go || whose.may_go->contains(each.id));
+  };
+  // Of whoever has most, and of that user in the order in which they are. Who makes room comes first where
+  // two have as much.
+  const auto goes_before = [&](const Kept& one, const Kept& other) {
+    if ((one.rank == Kept::Rank::leftover) != (other.rank == Kept::Rank::leftover))
+      return one.rank == Kept::Rank::leftover;
+    const double of_one = parts[one.user].larger();
+    const double of_other = parts[other.user].larger();
+    if (of_one != of_other) return of_one > of_other;
+    return one.user == whose.user && other.user != whose.user;
+  };
+  std::vector<std::string> gone;
+  const auto has_room = [&] { return free >= bytes && total <= limits_.bytes && all.size() < kMaxArtifacts; };
+  while (!has_room()) {
+    auto next = all.end();
+    for (auto each = all.begin(); each != all.end(); ++each) {
+      if (may_go(*each) && (next == all.end() || goes_before(*each, *next))) next = each;
+    }
+    if (next == all.end()) break;
+    free += next->bytes;
+    total -= next->bytes;
+    count(next->user, next->bytes, -1);
+    gone.push_back(next->id);
+    all.erase(next);
   }
   // A crash that is larger than all may be is kept alone.
-  const bool alone = last == Kept::Rank::newest_crash && going == all.size() && free >= bytes;
+  const bool alone = last == Kept::Rank::newest_crash && all.empty() && free >= bytes;
   if (!has_room() && !alone) {
     const auto unsent = std::ranges::count(all, Kept::Rank::unsent, &Kept::rank);
-    return fail("keep it in", directory_,
-                unsent == 0 ? "there is no room"
-                            : fmt::format("there is no room: {} of {} are still to be sent to a store",
-                                          unsent, all.size()),
-                "make room on the disk, or raise artifacts.size");
+    std::string why = "there is no room";
+    if (unsent > 0)
+      why += fmt::format(": {} of {} are still to be sent to a store", unsent, gone.size() + all.size());
+    if (whose.may_go != nullptr) why += "; what is there is not yours to remove";
+    return fail("keep it in", directory_, std::move(why), "make room on the disk, or raise artifacts.size");
   }
-  return going;
+  return gone;
 }
 
 /// Returns whether there was anything.
@@ -393,11 +434,16 @@ std::vector<Artifact> Artifacts::all() const {
   std::ranges::sort(names);
   std::vector<Artifact> all;
   for (const std::string& name : names) {
-    if (!name.ends_with(kAbout)) continue;
-    auto artifact = find(name.substr(0, name.size() - kAbout.size()));
+    const auto id = id_of_description(name);
+    auto artifact = id ? find(*id) : Result<Artifact>(tl::unexpected(unknown(name)));
     if (artifact) all.push_back(std::move(*artifact));
   }
   return all;
+}
+
+std::optional<std::string> Artifacts::id_of_description(std::string_view name) {
+  if (!name.ends_with(kAbout)) return std::nullopt;
+  return std::string(name.substr(0, name.size() - kAbout.size()));
 }
 
 Result<Artifact> Artifacts::find_described(const std::string& id) const {

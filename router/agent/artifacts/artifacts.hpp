@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -48,6 +49,16 @@ struct CrashPart {
   std::uint64_t held = 0;                        ///< The memory that it takes, in bytes.
 };
 
+/// Ids of artifacts.
+using ArtifactIds = std::set<std::string, std::less<>>;
+
+/// For whom room is made. Each user whose runtimes the artifacts are of has an equal part of what is used,
+/// and what is free may be used by anybody: what goes first is of the user who has most.
+struct RoomFor {
+  uid_t user = 0;                               ///< Of the runtime.
+  std::shared_ptr<const ArtifactIds> may_go{};  ///< What whoever keeps it may remove; null: everything.
+};
+
 /// A directory with some files for each artifact. ID.json describes it; without that file it is not listed. A
 /// crash has ID.nettrace.zst, ID.samples.zst, ID.names-1.nettrace.zst and so on, which are joined for each
 /// caller. Anything else has ID.content.zst. Several agents may use the directory at a time.
@@ -64,15 +75,17 @@ class Artifacts {
   [[nodiscard]] Result<void> begin_use();
 
   /// Keeps a crash, and sets its id and size. Makes room, on the disk too, by removing what agents have left
-  /// behind that were killed, then crashes with exit code 0, and then the oldest artifacts; but only if that
-  /// is enough, and no others for one with exit code 0. `removed` counts them, also on failure. Errors: there
-  /// is no room, or the system's.
+  /// behind that were killed, and then of the user who has most the crashes with exit code 0 and the oldest
+  /// artifacts; but only if that is enough, and no others for one with exit code 0. The newest crash of each
+  /// other user stays. `removed` counts them, also on failure. Errors: there is no room, or the system's.
   [[nodiscard]] Result<void> keep(Artifact& crash, const std::vector<CrashPart>& parts,
                                   std::size_t& removed) const;
 
   /// Whether a change of the directory's entry may be one of what is kept: contents change all the time. Null
   /// is any entry.
   [[nodiscard]] static bool may_be_description(const char* entry);
+  /// Whose description a file of this name is; nothing if it is another file.
+  [[nodiscard]] static std::optional<std::string> id_of_description(std::string_view name);
   /// All that are kept, the oldest first. What can't be read is left out.
   [[nodiscard]] std::vector<Artifact> all() const;
   /// One of them. Fails if there is none with this id.
@@ -99,11 +112,11 @@ class Artifacts {
 
   [[nodiscard]] const std::string& path() const { return directory_; }
   [[nodiscard]] const ArtifactLimits& limits() const { return limits_; }
-  /// Makes room for so many bytes more, as for keep(), but keeps the newest crash. Errors: there is none.
-  [[nodiscard]] Result<void> make_room(std::uint64_t bytes, std::size_t& removed) const;
+  /// Makes room for so many bytes more, as for keep(), but keeps the newest crashes. Errors: there is none.
+  [[nodiscard]] Result<void> make_room(std::uint64_t bytes, const RoomFor& whose, std::size_t& removed) const;
   /// Whether one of so many bytes could be kept. Errors: why not.
-  [[nodiscard]] Result<void> check_room(std::uint64_t bytes) const;
-  /// Removes those that are older than the limit, but keeps the newest crash. Returns how many.
+  [[nodiscard]] Result<void> check_room(std::uint64_t bytes, const RoomFor& whose) const;
+  /// Removes those that are older than the limit, but keeps each user's newest crash. Returns how many.
   [[nodiscard]] std::size_t remove_old() const;
 
  private:
@@ -117,15 +130,18 @@ class Artifacts {
     std::string id;
     std::uint64_t bytes = 0;
     Rank rank{};
+    uid_t user = 0;
     bool has_description = false;
   };
   /// Begins an artifact's content and sets its id. For ArtifactFile.
-  [[nodiscard]] Result<std::unique_ptr<OutputFile>> create(Artifact& artifact, std::size_t& removed) const;
+  [[nodiscard]] Result<std::unique_ptr<OutputFile>> create(Artifact& artifact, const RoomFor& whose,
+                                                           std::size_t& removed) const;
   [[nodiscard]] std::vector<Kept> contents() const;
-  [[nodiscard]] Result<void> make_room(std::uint64_t bytes, Kept::Rank last, std::size_t& removed) const;
-  /// How many of `all` have to go, from the first on.
-  [[nodiscard]] Result<std::size_t> count_going(const std::vector<Kept>& all, std::uint64_t bytes,
-                                                Kept::Rank last) const;
+  [[nodiscard]] Result<void> make_room(std::uint64_t bytes, const RoomFor& whose, Kept::Rank last,
+                                       std::size_t& removed) const;
+  /// The ids of those that have to go.
+  [[nodiscard]] Result<std::vector<std::string>> going(std::vector<Kept> all, std::uint64_t bytes,
+                                                       const RoomFor& whose, Kept::Rank last) const;
   [[nodiscard]] Result<void> write(Artifact& crash, const std::vector<CrashPart>& parts,
                                    std::uint64_t room) const;
   [[nodiscard]] Result<void> check() const;

@@ -39,7 +39,7 @@ class WayToStore {
   virtual transport::Task<Result<void>> take(std::chrono::seconds expected) = 0;
 };
 
-/// The answer to a request of the API: its head, then its body, whatever carries them.
+/// What carries the answer to a request of the API. Handlers get an Answer, which alone writes to it.
 class Response {
  public:
   Response() = default;
@@ -63,11 +63,13 @@ class Response {
   /// Sets how many bytes are kept for this answer until it has ended, for the caller's account.
   virtual void count_kept(std::size_t /*bytes*/) {}
 
-  /// Sends a complete answer.
-  transport::Task<void> send(int status, std::string content_type, std::string body);
-  /// Sends a complete answer with more fields in its head.
-  transport::Task<void> send(int status, std::string content_type, std::string body,
-                             transport::HeaderFields more);
+  /// How far its reader is.
+  struct Progress {
+    bool waits = false;       ///< Something is to be sent, and the reader has no room for it.
+    std::uint64_t taken = 0;  ///< Bytes so far.
+  };
+  /// Nothing if nobody reads it.
+  [[nodiscard]] virtual Progress progress() const { return {}; }
 };
 
 /// An answer that ends with its session.
@@ -80,6 +82,7 @@ class PlainResponse final : public Response {
     stream_.respond(status, fields, body);
   }
   void count_kept(std::size_t bytes) override { stream_.count_kept(bytes); }
+  [[nodiscard]] Progress progress() const override { return {stream_.write_waits(), stream_.sent_bytes()}; }
 
  private:
   transport::Http2Stream& stream_;

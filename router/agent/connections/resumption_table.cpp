@@ -48,6 +48,22 @@ void ResumableResponse::send_head(int status, transport::HeaderFields fields, bo
   if (stream_.carrier() != nullptr) stream_.carrier()->respond(status, head_->fields, body);
 }
 
+void ResumableResponse::count_kept(std::size_t bytes) {
+  if (!kept_) {
+    kept_ = std::make_unique<transport::BufferBudget::LazyReservation>(
+        [this] { return table_.budget_.account_of(owner_); },
+        [this] {
+          stream_.abort(
+              Error{"keep an answer for",
+                    "a mirror",
+                    "limits.buffered_bytes of the agent is used up: the other side takes data too slowly",
+                    {},
+                    Cause(ENOBUFS)});
+        });
+  }
+  kept_->update(bytes);
+}
+
 bool ResumableResponse::resume(std::shared_ptr<Http2Stream> request, std::uint64_t received,
                                std::uint64_t from) {
   // The old session may not have noticed that it is broken.

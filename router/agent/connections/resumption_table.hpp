@@ -32,6 +32,8 @@ class ResumableResponse final : public Response {
   [[nodiscard]] const transport::MessageHead& request() const override { return request_; }
   [[nodiscard]] transport::Stream& stream() override { return stream_; }
   void send_head(int status, transport::HeaderFields fields, bool body) override;
+  void count_kept(std::size_t bytes) override;
+  [[nodiscard]] Progress progress() const override { return {stream_.write_waits(), stream_.acknowledged()}; }
 
   /// Waits until the mirror has the whole answer or won't come for it. Returns at once if the answer was not
   /// finished: there is nothing more to deliver then.
@@ -56,6 +58,8 @@ class ResumableResponse final : public Response {
   transport::MessageHead request_;
   std::optional<Head> head_;
   transport::ResumableStream stream_;
+  /// For what is kept besides the stream's own data; null for most.
+  std::unique_ptr<transport::BufferBudget::LazyReservation> kept_;
   std::optional<transport::Deadline> grace_;
   bool expired_ = false;
   transport::Task<void> watching_carrier_;

@@ -61,6 +61,7 @@ StoreSender::StoreSender(transport::Loop& loop, Log log, std::shared_ptr<Store> 
       log_(std::move(log)),
       store_(std::move(store)),
       parts_(std::move(parts)),
+      account_(loop),
       own_("egress " + name()),
       watch_(loop, parts_.artifacts->path(),
              [this](const char* entry) {
@@ -226,7 +227,10 @@ Task<Result<void>> StoreSender::send_content(Artifact& artifact, AuditEntry& ent
 
 Task<Result<void>> StoreSender::pass(StoreUpload& upload, Artifact& artifact, AuditEntry& entry) {
   CommandResponse response(upload.stream());
-  const auto unsent = co_await parts_.requests.send(response, artifact, 0, entry, parts_.recent);
+  Answer answer(response, account_);
+  const auto place = co_await answer.place_for_files();
+  if (!place) co_return not_sent_to(name(), "the command has ended");
+  const auto unsent = co_await parts_.requests.send(answer, *place, artifact, 0, entry, parts_.recent);
   if (unsent) co_return not_sent_to(name(), unsent->why);
   const Outcome outcome = entry.outcome;
   if (outcome.kind != Outcome::Kind::completed) {

@@ -75,6 +75,7 @@ class StoreSender {
   Log log_;
   std::shared_ptr<Store> store_;
   Parts parts_;
+  AnswerAccount account_;
   OwnCaller own_;  ///< The agent sends what it keeps itself: a store may have everything.
   transport::DirectoryWatch watch_;
   transport::Event changed_;  ///< The directory.

@@ -19,6 +19,8 @@ constexpr int kRetryAfterS = 10;
 constexpr std::size_t kFewIdentities = 64;
 /// How long one identity's requests may keep the loop busy in one turn; all others wait behind them.
 constexpr std::chrono::milliseconds kTurnShare{2};
+/// Each takes some descriptors, and half a MiB to decompress them.
+constexpr std::size_t kFilesAtOnce = 8;
 /// How long an identity that has used up its refusals is not served.
 constexpr transport::Milliseconds kRefusedRest{100};
 
@@ -52,10 +54,10 @@ bool TokenBucket::full(Clock::time_point now) const {
   return tokens(now) >= rate_;
 }
 
+AnswerAccount::AnswerAccount(transport::Loop& loop) : time(loop, kTurnShare), files(loop, kFilesAtOnce) {}
+
 Limits::IdentityUsage::IdentityUsage(transport::Loop& loop, std::size_t per_second, Clock::time_point now)
-    : requests(per_second, now),
-      refusals(per_second, now),
-      share(std::make_shared<transport::Share>(loop, kTurnShare)) {}
+    : requests(per_second, now), refusals(per_second, now), account(std::make_shared<AnswerAccount>(loop)) {}
 
 Limits::Limits(transport::Loop& loop, LimitSettings settings, Now now)
     : loop_(loop), settings_(settings), now_(now) {}
@@ -92,7 +94,7 @@ Limits::Session::Session(Limits& limits, std::shared_ptr<IdentityUsage> usage)
 std::optional<LimitExceeded> Limits::Session::count_request() {
   const Clock::time_point now = limits_.now_();
   if (usage_->requests.take(now)) return std::nullopt;
-  if (!usage_->refusals.take(now)) usage_->share->rest(kRefusedRest);
+  if (!usage_->refusals.take(now)) usage_->account->time.rest(kRefusedRest);
   LimitExceeded over = exceeded(limit_of(&LimitSettings::requests_per_second),
                                 "this identity has reached its limit of requests per second",
                                 limits_.settings_.requests_per_second)
@@ -134,10 +136,11 @@ tl::expected<Places::Place, std::string> Places::take(const Caller& caller) {
   std::erase_if(taken_by_, [](const auto& each) { return *each.second == 0; });
   auto& theirs = taken_by_[identity_key(caller)];
   if (theirs == nullptr) theirs = std::make_shared<std::size_t>(0);
-  if (*taken_ >= most_) return tl::unexpected(full(most_, ""));
+  const auto& taken = caller.acting_for.empty() ? taken_ : taken_by_agent_;
+  if (*taken >= most_) return tl::unexpected(full(most_, ""));
   const std::size_t most_of_one = std::max<std::size_t>(most_ / 2, 1);
   if (*theirs >= most_of_one) return tl::unexpected(full(most_of_one, " for you"));
-  return Place{CountedSlot(taken_), CountedSlot(theirs)};
+  return Place{CountedSlot(taken), CountedSlot(theirs)};
 }
 
 }  // namespace farport::router

@@ -11,6 +11,7 @@
 #include "auth/limit_settings.hpp"
 #include "router/agent/gate/gate.hpp"
 #include "transport/loop.hpp"
+#include "transport/semaphore.hpp"
 #include "transport/share.hpp"
 
 namespace farport::router {
@@ -66,7 +67,7 @@ class CountedSlot {
 };
 
 /// Places for work of a kind of which an agent does little at once. One identity may have half of them, so
-/// that others find room.
+/// that others find room. What the agent does for itself has as many of its own, which callers can't use up.
 class Places {
  public:
   /// `most`: how many there are. The other two complete "the agent takes 4 profiles already".
@@ -86,7 +87,21 @@ class Places {
   const char* verb_;
   const char* noun_;
   std::shared_ptr<std::size_t> taken_ = std::make_shared<std::size_t>(0);
+  std::shared_ptr<std::size_t> taken_by_agent_ = std::make_shared<std::size_t>(0);
   std::map<std::string, std::shared_ptr<std::size_t>> taken_by_;  ///< By identity_key().
+};
+
+/// What the answers to one identity take of the agent besides memory, which is counted where it is held.
+struct AnswerAccount {
+  /// Recordings at once. Each takes descriptors, and a session of its runtime, which has 64.
+  static constexpr std::size_t kRecordings = 8;
+
+  /// Of an identity, or of a part of the agent that does its own work.
+  explicit AnswerAccount(transport::Loop& loop);
+
+  transport::Share time;       ///< On the loop.
+  transport::Semaphore files;  ///< Answers that are made of files at once; the next one waits.
+  std::shared_ptr<std::size_t> recordings = std::make_shared<std::size_t>(0);
 };
 
 /// Counts what callers use. A caller that is refused is told which limit it reached.
@@ -122,7 +137,7 @@ class Limits {
     std::shared_ptr<std::size_t> connections = std::make_shared<std::size_t>(0);
     TokenBucket requests;
     TokenBucket refusals;  ///< Limits how often it is refused, since refusing costs time too.
-    std::shared_ptr<transport::Share> share;
+    std::shared_ptr<AnswerAccount> account;
   };
   void forget_idle_parties();
 
@@ -143,8 +158,12 @@ class Limits::Session {
   /// Counts a request. Returns the limit if the request exceeds one.
   [[nodiscard]] std::optional<LimitExceeded> count_request();
   [[nodiscard]] tl::expected<Connection, LimitExceeded> begin_connection();
-  /// The identity's share of the loop's time.
-  [[nodiscard]] const std::shared_ptr<transport::Share>& share() const { return usage_->share; }
+  /// The identity's.
+  [[nodiscard]] AnswerAccount& account() const { return *usage_->account; }
+  /// The identity's share of the loop's time, which may outlive this.
+  [[nodiscard]] std::shared_ptr<transport::Share> share() const {
+    return {usage_->account, &usage_->account->time};
+  }
 
  private:
   Limits& limits_;

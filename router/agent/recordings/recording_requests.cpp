@@ -148,52 +148,53 @@ Refusal no_reader(const Error& why) {
   return refusal;
 }
 
-Task<std::optional<Refusal>> RecordingRequests::record(Response& response, std::string kind,
+Task<std::optional<Refusal>> RecordingRequests::record(Answer& answer, std::string kind,
                                                        Parameters parameters, const Caller& caller,
                                                        RuntimePtr runtime) {
   auto wanted = wanted_recording(kind, parameters, *runtime);
   if (!wanted) co_return Refusal{http_status::kBadRequest, ipc::hresult::kFail, wanted.error().message()};
   if (runtime->state == RuntimeState::suspended)
     co_return Refusal{http_status::kConflict, ipc::hresult::kFail, is_suspended(*runtime).message()};
+  const auto recording = answer.place_for_recording();
+  if (!recording) co_return recording.error();
   if (!wanted->reading) {
-    auto refused = co_await record_wanted(response, std::move(*wanted), caller, std::move(runtime));
+    auto refused = co_await record_wanted(answer, std::move(*wanted), caller, std::move(runtime));
     co_return refused;
   }
   ReadingRequest& reading = *wanted->reading;
-  const auto place =
-      co_await first_of(readers_.place_for(reading.kind, identity_key(caller)), response.stream().gone());
+  const auto place = co_await first_of(readers_.place_for(reading.kind, identity_key(caller)), answer.gone());
   if (!place) co_return std::nullopt;
   if (!*place) co_return no_reader(place->error());
   reading.memory_bytes = (**place)->bytes();
   reading.processor_seconds = processor_seconds_for(wanted->duration);
-  auto refused = co_await record_wanted(response, std::move(*wanted), caller, std::move(runtime));
+  auto refused = co_await record_wanted(answer, std::move(*wanted), caller, std::move(runtime));
   co_return refused;
 }
 
-Task<std::optional<Refusal>> RecordingRequests::record_wanted(Response& response, WantedRecording wanted,
+Task<std::optional<Refusal>> RecordingRequests::record_wanted(Answer& answer, WantedRecording wanted,
                                                               const Caller& caller, RuntimePtr runtime) {
   InnerRecording recording(loop_, connections_, caller, std::move(runtime));
-  auto refused = co_await begin(response, recording, std::move(wanted.recording));
-  if (!refused) refused = co_await answer(response, recording, std::move(wanted));
+  auto refused = co_await begin(answer, recording, std::move(wanted.recording));
+  if (!refused) refused = co_await send(answer, recording, std::move(wanted));
   co_await recording.end();
   co_return refused;
 }
 
-Task<std::optional<Refusal>> RecordingRequests::begin(Response& response, InnerRecording& recording,
+Task<std::optional<Refusal>> RecordingRequests::begin(Answer& answer, InnerRecording& recording,
                                                       ipc::CollectTracing wanted) {
   // The runtime may never answer, so stop waiting when the caller goes.
-  const transport::WhenGone gone(response.stream(), [&recording] { recording.abandon(); });
+  const auto gone = answer.when_gone([&recording] { recording.abandon(); });
   auto refused = co_await recording.begin(std::move(wanted));
   co_return refused;
 }
 
-Task<std::optional<Refusal>> RecordingRequests::answer(Response& response, InnerRecording& recording,
-                                                       WantedRecording wanted) {
+Task<std::optional<Refusal>> RecordingRequests::send(Answer& answer, InnerRecording& recording,
+                                                     WantedRecording wanted) {
   bool begun = false;
   std::function<void()> begin_answer = [&] {
     transport::HeaderFields fields;
     fields.emplace_back("content-type", wanted.content_type);
-    response.send_head(http_status::kOk, std::move(fields), true);
+    answer.begin(std::move(fields));
     begun = true;
   };
   transport::Event enough(loop_);
@@ -201,12 +202,12 @@ Task<std::optional<Refusal>> RecordingRequests::answer(Response& response, Inner
   stopping.spawn(stop_in_time(recording, wanted.duration, enough));
   if (!wanted.reading) {
     // End when the caller goes, even if the runtime writes nothing.
-    const auto guard = abort_when_gone(response.stream(), recording.stream());
+    const auto guard = abort_when_gone(answer.passed_on(), recording.stream());
     begin_answer();
-    co_await pass_on(recording.stream(), response.stream());
+    co_await pass_on(recording.stream(), answer.passed_on());
     co_return std::nullopt;
   }
-  AnswerTo to{response.stream(), std::move(begin_answer), &enough};
+  AnswerTo to{answer.passed_on(), std::move(begin_answer), &enough};
   const auto answered = co_await answer_through_reader(loop_, *readers_.process, std::move(*wanted.reading),
                                                        answer_from(recording.stream()), std::move(to));
   if (answered || begun) co_return std::nullopt;

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "ipc/event_pipe.hpp"
-#include "router/agent/connections/response.hpp"
+#include "router/agent/connections/answer.hpp"
 #include "router/agent/recordings/inner_recording.hpp"
 #include "router/readers/reader_process.hpp"
 #include "router/wire/runtime.hpp"
@@ -43,16 +43,16 @@ class RecordingRequests {
   /// Has the runtime record `kind`, and answers with what comes until the time is over, the runtime ends, or
   /// the caller goes. Refused if a parameter is wrong, the caller may not, or the runtime does not record.
   /// The caller must outlive the task.
-  transport::Task<std::optional<Refusal>> record(Response& response, std::string kind, Parameters parameters,
+  transport::Task<std::optional<Refusal>> record(Answer& answer, std::string kind, Parameters parameters,
                                                  const Caller& caller, RuntimePtr runtime);
 
  private:
-  transport::Task<std::optional<Refusal>> begin(Response& response, InnerRecording& recording,
+  transport::Task<std::optional<Refusal>> begin(Answer& answer, InnerRecording& recording,
                                                 ipc::CollectTracing wanted);
-  transport::Task<std::optional<Refusal>> record_wanted(Response& response, WantedRecording wanted,
+  transport::Task<std::optional<Refusal>> record_wanted(Answer& answer, WantedRecording wanted,
                                                         const Caller& caller, RuntimePtr runtime);
-  transport::Task<std::optional<Refusal>> answer(Response& response, InnerRecording& recording,
-                                                 WantedRecording wanted);
+  transport::Task<std::optional<Refusal>> send(Answer& answer, InnerRecording& recording,
+                                               WantedRecording wanted);
   transport::Task<void> stop_in_time(InnerRecording& recording, transport::Milliseconds duration,
                                      transport::Event& enough);
 

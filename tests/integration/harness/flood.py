@@ -5,6 +5,7 @@
 Prints nothing, and ends by itself after so many seconds.
 """
 
+import concurrent.futures
 import secrets
 import socket
 import ssl
@@ -223,6 +224,59 @@ class Flood:
         except OSError:
             # It was ended for that.
             pass
+
+    def route_unread(self):
+        """Some sessions with as many requests as a browser would have, whose answers have no room to come."""
+        method, path = self.runtime.split()
+        batch = b"".join(frame(HEADERS, END_HEADERS | END_STREAM, 1 + 2 * i, request_head(method, path)) for i in range(64))
+
+        def once():
+            connection = self.connect(window=0)
+            connection.sendall(batch)
+            self.read_slowly(connection)
+        with concurrent.futures.ThreadPoolExecutor(8) as sessions:
+            for _ in range(8):
+                sessions.submit(self.again_and_again, once)
+
+    def route_dribbled(self):
+        """Such requests in one session, of whose answers one takes a byte a second."""
+        method, path = self.runtime.split()
+
+        def once():
+            connection = self.connect(window=0)
+            streams = range(1, 129, 2)
+            connection.sendall(b"".join(frame(HEADERS, END_HEADERS | END_STREAM, i, request_head(method, path)) for i in streams))
+            while not self.over():
+                connection.sendall(b"".join(frame(WINDOW_UPDATE, 0, i, struct.pack(">I", 1)) for i in streams))
+                until = min(time.monotonic() + 1, self.until)
+                while time.monotonic() < until:
+                    try:
+                        if not connection.recv(65536):
+                            return
+                    except TimeoutError:
+                        pass
+        self.again_and_again(once)
+
+    def route_often(self):
+        """A thousand such requests a second, whose answers are read."""
+        method, path = self.runtime.split()
+
+        def once():
+            connection = self.connect()
+            connection.settimeout(0.05)
+            for stream in range(1, 1 << 20, 200):
+                began = time.monotonic()
+                connection.sendall(b"".join(frame(HEADERS, END_HEADERS | END_STREAM, stream + 2 * i, request_head(method, path))
+                                            for i in range(100)))
+                while time.monotonic() < min(began + 0.1, self.until):
+                    try:
+                        if not connection.recv(65536):
+                            return
+                    except TimeoutError:
+                        pass
+                if self.over():
+                    return
+        self.again_and_again(once)
 
     def read_slowly(self, connection):
         """Takes what comes, but gives no credit for it."""

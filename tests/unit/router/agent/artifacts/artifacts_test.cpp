@@ -8,6 +8,7 @@
 #include <random>
 #include <span>
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utime.h>
@@ -290,7 +291,7 @@ TEST_CASE("the content of an artifact is kept as it comes", "[artifacts]") {
   Artifact wanted = ended("orders", "2026-11-27T10:11:12Z");
   wanted.kind = "trace";
   wanted.why = "";
-  auto file = ArtifactFile::create(directory, wanted, removed);
+  auto file = ArtifactFile::create(directory, wanted, {}, removed);
   REQUIRE(file);
   const std::string id = (*file)->artifact().id;
   CHECK(directory->find(id)->state == Artifact::State::under_way);
@@ -340,7 +341,7 @@ TEST_CASE("what a killed agent was taking is listed as cut by the next one", "[a
   };
   auto first = std::make_shared<Artifacts>(place.path(), router::ArtifactLimits{kPlenty});
   REQUIRE(first->begin_use());
-  auto file = ArtifactFile::create(first, ended("orders", "2026-11-27T10:11:12Z"), removed);
+  auto file = ArtifactFile::create(first, ended("orders", "2026-11-27T10:11:12Z"), {}, removed);
   REQUIRE(file);
   id = (*file)->artifact().id;
   REQUIRE((*file)->append(bytes_of(content), removed));
@@ -384,7 +385,7 @@ TEST_CASE("the newest crash stays, whatever somebody keeps", "[artifacts]") {
   }
   Artifact wanted = ended("orders", "2026-11-27T10:11:12Z");
   wanted.kind = "trace";
-  auto file = ArtifactFile::create(directory, wanted, removed);
+  auto file = ArtifactFile::create(directory, wanted, {}, removed);
   REQUIRE(file);
   Result<void> appended;
   for (int times = 0; appended && times < 20; ++times)
@@ -458,7 +459,7 @@ TEST_CASE("of what goes straight to a store there is only a description", "[arti
   Artifact wanted = ended("orders", "2026-11-27T10:11:12Z");
   wanted.kind = "dump";
   wanted.why = "";
-  auto file = ArtifactFile::create(directory, wanted, removed);
+  auto file = ArtifactFile::create(directory, wanted, {}, removed);
   REQUIRE(file);
   const std::string id = (*file)->artifact().id;
   REQUIRE((*file)->go_straight_to("bucket", 205));
@@ -490,10 +491,63 @@ TEST_CASE("of what goes straight to a store there is only a description", "[arti
   }
 }
 
+TEST_CASE("who makes room takes it first of the user who has most", "[artifacts]") {
+  Kept kept(1 << 20);
+  const auto of = [&](uid_t user, const std::string& name, const std::string& time) {
+    Artifact crash = ended(name, time);
+    crash.runtime.user = user;
+    return kept.keep(crash, 100'000);
+  };
+  of(1000, "shop-old", "2026-11-27T10:00:00Z");
+  of(1000, "shop", "2026-11-27T10:00:01Z");
+  // More than there is room for.
+  for (int number = 10; number < 40; ++number) of(2000, "flood", fmt::format("2026-11-27T11:00:{}Z", number));
+  Names names = kept.names();
+  CHECK(std::ranges::count(names, "shop") == 1);
+  CHECK(std::ranges::count(names, "shop-old") == 1);
+  CHECK(std::ranges::count(names, "flood") > 3);
+  // The first user gets as much as the second.
+  for (int number = 10; number < 40; ++number) of(1000, "more", fmt::format("2026-11-27T12:00:{}Z", number));
+  names = kept.names();
+  CHECK(std::ranges::count(names, "flood") >= 3);
+  CHECK(std::ranges::count(names, "more") >= 3);
+  CHECK(std::ranges::count(names, "shop") == 0);
+}
+
+TEST_CASE("the newest crash of another user stays, whatever somebody keeps", "[artifacts]") {
+  Kept kept(400'000);
+  Artifact large = ended("large", "2026-11-27T10:00:00Z");
+  large.runtime.user = 1000;
+  kept.keep(large, 250'000);
+  for (int number = 10; number < 20; ++number) {
+    Artifact small = ended("small", fmt::format("2026-11-27T11:00:{}Z", number));
+    small.runtime.user = 2000;
+    kept.keep(small, 50'000);
+  }
+  const Names names = kept.names();
+  CHECK(std::ranges::count(names, "large") == 1);
+  CHECK(std::ranges::count(names, "small") >= 1);
+}
+
+TEST_CASE("what somebody may not remove does not go for what they keep", "[artifacts]") {
+  Kept kept(400'000);
+  const std::string theirs = kept.keep(ended("theirs", "2026-11-27T10:00:00Z"), 100'000);
+  const std::string own = kept.keep(ended("own", "2026-11-27T10:00:01Z"), 100'000);
+  kept.keep(ended("newest", "2026-11-27T10:00:02Z"), 100'000);
+  router::RoomFor whose;
+  whose.may_go = std::make_shared<const router::ArtifactIds>(router::ArtifactIds{own});
+  REQUIRE(kept.directory.make_room(150'000, whose, kept.removed));
+  CHECK(kept.names() == Names{"theirs", "newest"});
+  const auto refused = kept.directory.make_room(250'000, whose, kept.removed);
+  REQUIRE(!refused);
+  CHECK(refused.error().message().find("not yours to remove") != std::string::npos);
+  CHECK(kept.names() == Names{"theirs", "newest"});
+}
+
 TEST_CASE("whether there is room is known before", "[artifacts]") {
   const Kept kept(40'000, {{"bucket"}});
-  CHECK(kept.directory.check_room(1'000));
-  const auto half = kept.directory.check_room(20'001);
+  CHECK(kept.directory.check_room(1'000, {}));
+  const auto half = kept.directory.check_room(20'001, {});
   REQUIRE(!half);
   CHECK(half.error().message().find("half") != std::string::npos);
 }
