@@ -153,7 +153,7 @@ class Profiles(Profiling):
         self.assertNotIn(b"Program.", folded.body)
 
     def test_stacks_go_on_into_the_kernel_whose_place_stays_secret(self):
-        samples = self.profile(self.hotspot("kernel"))
+        samples = self.profile(self.hotspot("kernel", rest=0))
         self.assertTrue(samples.kernel)
         self.assertEqual(samples.notes, [])
         inside = [stack for _, _, stack in samples.samples if any("read" in str(frame) and "sys" in str(frame) for frame in stack)]
@@ -466,7 +466,7 @@ class Rights(Profiling):
         directory = self.private()
         pair = pair_of_nobody(self.lab.agent_pair, self.lab.new_directory(self.lab.far, "certificates"))
         agent = self.use(self.lab.agent(search=[directory], pair=pair, enter=as_nobody(self.lab.far)))
-        application = self.hotspot("kernel", user=NOBODY, directory=directory)
+        application = self.hotspot("kernel", user=NOBODY, directory=directory, rest=0)
         answer = self.ask(application)
         if paranoid() > 2:
             self.assertEqual(answer.status, NOT_IMPLEMENTED)

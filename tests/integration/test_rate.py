@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import itertools
+import json
 import time
 
 from harness import api, ipc, needs, sockets, wait
@@ -103,7 +104,8 @@ class Rates(Case):
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             running = pool.submit(self.as_fast_as_they_can, 64, [path])
             time.sleep(1.0)
-            self.assertEqual([row["pid"] for row in self.agent.runtimes()], [self.runtime.pid_inside])
+            done = self.lab.near.run(needs.farport(), "ps", self.agent.remote, "--json", *self.lab.tools_pair.flags())
+            self.assertEqual([row["pid"] for row in json.loads(self.assert_ok(done).stdout)], [self.runtime.pid_inside])
             self.assert_none_fails(running.result())
 
     def test_a_limit_of_connections_is_told_at_once(self):
