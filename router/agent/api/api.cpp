@@ -189,7 +189,7 @@ Task<void> Api::outlive(std::unique_ptr<Http2Stream> request, RouteEntry known, 
     co_return;
   }
   parts_.resumption.spawn(
-      answer_to_the_end(shared_from_this(), std::move(*resumable), std::move(known), std::move(route)));
+      answer_to_the_end(shared_from_this(), std::move(*resumable), known, std::move(route)));
 }
 
 Task<void> Api::answer_to_the_end(std::shared_ptr<Api> api, std::unique_ptr<ResumableResponse> carrier,
