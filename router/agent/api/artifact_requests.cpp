@@ -320,7 +320,7 @@ Handled ArtifactRequests::find(Answer& answer, Route route, const Caller& caller
 }
 
 Handled ArtifactRequests::take(Answer& answer, Route route, const Caller& caller, RecentRequests& recent) {
-  // Whoever waits for a place keeps nothing meanwhile.
+  // First, since a request that waits for a place must not hold an artifact in memory.
   const auto place = co_await answer.place_for_files();
   if (!place) co_return std::nullopt;
   auto artifact = co_await find_seen(route.id, caller);

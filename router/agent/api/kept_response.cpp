@@ -256,7 +256,6 @@ Task<tl::expected<std::shared_ptr<KeptResponse>, Refusal>> KeptAnswers::begin(tr
                                                                               Artifact artifact,
                                                                               RoomFor whose,
                                                                               const Caller& caller) {
-  if (artifacts_ == nullptr) co_return tl::unexpected(keeps_nothing());
   auto place = places_.take(caller);
   if (!place) {
     Refusal many = not_sent(http_status::kTooManyRequests, place.error());

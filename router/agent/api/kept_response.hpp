@@ -143,7 +143,7 @@ class KeptAnswers {
   KeptAnswers(transport::Loop& loop, Log log, std::shared_ptr<const Artifacts> artifacts,
               std::vector<std::shared_ptr<Store>> stores);
 
-  /// Begins one. Refused if the agent keeps nothing, too many are under way, or there is no room.
+  /// Begins one, in an agent that keeps something. Refused if too many are under way, or there is no room.
   transport::Task<tl::expected<std::shared_ptr<KeptResponse>, Refusal>> begin(transport::MessageHead request,
                                                                               Artifact artifact,
                                                                               RoomFor whose,

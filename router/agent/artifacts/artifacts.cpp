@@ -346,8 +346,8 @@ Result<std::vector<std::string>> Artifacts::going(std::vector<Kept> all, std::ui
     const bool is_anothers_crash = each.rank == Kept::Rank::newest_crash && each.user != whose.user;
     return each.rank <= last && !is_anothers_crash && (!whose.may_go || whose.may_go->contains(each.id));
   };
-  // Of whoever has most, and of that user in the order in which they are. Who makes room comes first where
-  // two have as much.
+  // The user who has most loses artifacts first, in their order. If two users have equally much, the one for
+  // whom room is made loses first.
   const auto goes_before = [&](const Kept& one, const Kept& other) {
     if ((one.rank == Kept::Rank::leftover) != (other.rank == Kept::Rank::leftover))
       return one.rank == Kept::Rank::leftover;

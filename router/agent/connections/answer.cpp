@@ -60,13 +60,9 @@ void Answer::IdleWatch::on_time() {
       Error{"send to", "the caller", "nothing was read for 30 s", "read the answer as it comes"});
 }
 
-void Answer::send_head(transport::HeaderFields fields) {
+void Answer::begin(transport::HeaderFields fields) {
   idle_ = std::make_unique<IdleWatch>(carrier_.stream().loop(), carrier_);
   carrier_.send_head(http_status::kOk, std::move(fields), true);
-}
-
-void Answer::begin(transport::HeaderFields fields) {
-  send_head(std::move(fields));
 }
 
 void Answer::begin_connection(transport::HeaderFields fields) {
@@ -83,7 +79,7 @@ Task<void> Answer::text(std::string type, transport::HeaderFields more, std::fun
   carrier_.count_kept(body.size());
   more.emplace_back("content-type", std::move(type));
   more.emplace_back("content-length", std::to_string(body.size()));
-  send_head(std::move(more));
+  begin(std::move(more));
   // The answer ends here even if the write fails.
   std::ignore = co_await carrier_.stream().write_last(std::as_bytes(std::span(body)));
 }
@@ -94,7 +90,7 @@ Task<void> Answer::json(std::function<std::string()> make) {
 
 Task<void> Answer::array(transport::HeaderFields more, AppendItem append_item) {
   more.emplace_back("content-type", kJson);
-  send_head(std::move(more));
+  begin(std::move(more));
   std::string piece = "[";
   for (bool goes_on = true, first = true; goes_on;) {
     co_await account_.time.turn();

@@ -110,7 +110,6 @@ class Answer {
     std::uint64_t taken_ = 0;
     int looks_ = 0;  ///< In a row that have found nothing taken.
   };
-  void send_head(transport::HeaderFields fields);
 
   Response& carrier_;
   AnswerAccount& account_;
