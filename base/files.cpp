@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <functional>
 #include <optional>
 
@@ -152,6 +153,14 @@ std::vector<int> numbered_entries(const std::string& directory, std::size_t most
   });
   std::sort(numbers.begin(), numbers.end());
   return numbers;
+}
+
+int rename_unless_there(const std::string& from, const std::string& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+  // Not every file system supports RENAME_NOREPLACE, but link(2) never replaces a file.
+  if (errno != EINVAL) return errno;
+  if (::link(from.c_str(), to.c_str()) != 0) return errno;
+  return ::unlink(from.c_str()) == 0 ? 0 : errno;
 }
 
 }  // namespace farport

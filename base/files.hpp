@@ -58,6 +58,9 @@ using OpenDirectory = std::unique_ptr<DIR, DirectoryClose>;
   return path.substr(path.rfind('/') + 1);
 }
 
+/// Renames a file, but never onto one that is there. Returns 0, or the errno value: EEXIST.
+[[nodiscard]] int rename_unless_there(const std::string& from, const std::string& to);
+
 /// Whether a file or directory belongs to this user, and nobody else may write there.
 [[nodiscard]] bool is_ours_alone(const struct stat& status);
 

@@ -71,16 +71,6 @@ std::string cure_for(int error, const std::string& what, const std::string& path
   }
 }
 
-/// Renames a file. Replaces an existing file only if `replace` is set. Returns 0 or the errno value.
-int rename_file(const std::string& from, const std::string& to, bool replace) {
-  const unsigned flags = replace ? 0 : RENAME_NOREPLACE;
-  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags) == 0) return 0;
-  // Not every file system supports RENAME_NOREPLACE, but link(2) never replaces a file.
-  if (errno != EINVAL || replace) return errno;
-  if (::link(from.c_str(), to.c_str()) != 0) return errno;
-  return ::unlink(from.c_str()) == 0 ? 0 : errno;
-}
-
 }  // namespace
 
 OutputFile::OutputFile(std::string what, std::string path, Existing existing)
@@ -198,7 +188,12 @@ Result<void> OutputFile::take_name() {
       return failed(errno);
     part_ = std::move(part);
   }
-  const int error = rename_file(part_, path_, existing_ == Existing::replace);
+  int error = 0;
+  if (existing_ == Existing::refuse) {
+    error = rename_unless_there(part_, path_);
+  } else if (::rename(part_.c_str(), path_.c_str()) != 0) {
+    error = errno;
+  }
   if (error != 0) return failed(error);
   return {};
 }

@@ -10,12 +10,9 @@
 
 #include <nlohmann/json.hpp>
 
-namespace farport::router {
+#include "base/json.hpp"
 
-/// Parses `text`. A value takes some hundred bytes of memory, and may take only two characters of text.
-/// Throws a std::exception if the text is no JSON, has more than `most` values, or is nested deeper than
-/// answers of the API are.
-[[nodiscard]] nlohmann::json parse_bounded(std::string_view text, std::size_t most);
+namespace farport::router {
 
 using nlohmann::json;
 

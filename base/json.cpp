@@ -1,8 +1,9 @@
-#include "router/wire/json_members.hpp"
+#include "base/json.hpp"
 
 #include <stdexcept>
+#include <string>
 
-namespace farport::router {
+namespace farport {
 namespace {
 
 using nlohmann::json;
@@ -11,7 +12,7 @@ constexpr int kDeepest = 16;
 
 }  // namespace
 
-json parse_bounded(std::string_view text, std::size_t most) {
+json parse_bounded(std::string_view text, std::size_t most, JsonComments comments) {
   std::size_t values = 0;
   const json::parser_callback_t count = [&](int depth, json::parse_event_t event, json&) {
     using Event = json::parse_event_t;
@@ -22,7 +23,8 @@ json parse_bounded(std::string_view text, std::size_t most) {
     }
     return true;
   };
-  return json::parse(text, count);
+  constexpr bool kThrow = true;
+  return json::parse(text, count, kThrow, comments == JsonComments::skipped);
 }
 
-}  // namespace farport::router
+}  // namespace farport
