@@ -1,5 +1,6 @@
 // farport artifacts --follow: receives what agents keep, as it appears.
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <functional>
@@ -10,6 +11,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "base/log.hpp"
 #include "cli/commands/artifacts.hpp"
@@ -38,49 +41,288 @@ using transport::Task;
 constexpr transport::Milliseconds kAskEvery{2'000};
 /// What an agent keeps at once is asked for at once.
 constexpr transport::Milliseconds kUntilSettled{100};
-/// As long as there is no session with any agent.
-constexpr transport::Milliseconds kUntilSession{200};
+/// How often it is seen whether there are other sessions.
+constexpr transport::Milliseconds kLookEvery{1'000};
 /// What failed is left alone for this time, and twice as long after each further failure.
 constexpr std::chrono::seconds kFirstPause{2};
 constexpr std::chrono::seconds kLongestPause{300};
+/// An agent that answers nothing for this time, or hardly anything, is slow: it is left alone for a while.
+constexpr transport::Milliseconds kSlowAfter{30'000};
+constexpr std::uint64_t kSlowBytes = std::uint64_t{30} << 10;
 
 using Session = std::shared_ptr<router::AgentSession>;
 
-/// What one agent says of its artifacts. An agent that stops waits until this object is gone.
-class AgentNews {
- public:
-  /// Calls `on_news` when there may be something new, or the agent stops.
-  AgentNews(transport::Loop& loop, Session session, std::function<void()> on_news)
-      : session_(std::move(session)), on_news_(std::move(on_news)), listening_(loop) {
-    listening_.spawn(listen());
-  }
-  AgentNews(const AgentNews&) = delete;
-  AgentNews& operator=(const AgentNews&) = delete;
+std::string slow_text() {
+  return fmt::format("it is slow: less than {} KiB came within {} s", kSlowBytes >> 10,
+                     std::chrono::duration_cast<std::chrono::seconds>(kSlowAfter).count());
+}
 
-  [[nodiscard]] bool is_stopping() const { return is_stopping_; }
+/// What could not be had of an agent, by the artifact's id, or the agent's address.
+class Failures {
+ public:
+  /// Tells the user, unless that was said before, and has it left alone for a while.
+  void note(const std::string& of, const Error& why) {
+    Failure& failure = failures_[of];
+    failure.again = Clock::now() + failure.pause;
+    failure.pause = std::min(2 * failure.pause, kLongestPause);
+    const std::string before = std::exchange(failure.why, why.message());
+    if (failure.why != before) print_message(failure.why);
+  }
+  void forget(const std::string& of) { failures_.erase(of); }
+  [[nodiscard]] bool has(const std::string& of) const { return failures_.contains(of); }
+  /// Whether it is to be left alone as yet.
+  [[nodiscard]] bool pauses(const std::string& of) const {
+    const auto failure = failures_.find(of);
+    return failure != failures_.end() && Clock::now() < failure->second.again;
+  }
 
  private:
-  Task<void> listen() {
-    const auto answer = co_await session_->ask("GET", "/v1/artifacts?watch=true");
-    if (!answer) co_return;
-    router::AnswerLines lines(**answer);
-    for (;;) {
-      const std::optional<std::string> line = co_await lines.next();
-      // An older agent sends the list, and no events.
-      const auto event = router::artifact_event_from_json(line.value_or(""));
-      if (!event) co_return;
-      is_stopping_ = is_stopping_ || *event == router::ArtifactEvent::stopping;
-      on_news_();
-    }
-  }
-
-  Session session_;
-  std::function<void()> on_news_;
-  bool is_stopping_ = false;
-  transport::TaskSet listening_;
+  using Clock = std::chrono::steady_clock;
+  struct Failure {
+    std::string why;  ///< What the user was told.
+    std::chrono::seconds pause = kFirstPause;
+    Clock::time_point again{};
+  };
+  std::map<std::string, Failure> failures_;
 };
 
-/// Follows the agents, and receives what they keep.
+/// What those who follow one agent each have in common.
+struct Following {
+  std::shared_ptr<ReceivedArtifacts> received;
+  std::set<std::string> coming{};  ///< The keys of those that are coming, from whichever agent.
+  std::optional<Error> refused{};  ///< Why the directory can't be used any more.
+};
+
+/// Notices that hardly anything comes any more.
+class SlowWatch {
+ public:
+  explicit SlowWatch(transport::Loop& loop) : loop_(loop), slow_(loop), watching_(loop) {
+    watching_.spawn(watch());
+  }
+  SlowWatch(const SlowWatch&) = delete;
+  SlowWatch& operator=(const SlowWatch&) = delete;
+
+  void came(std::size_t bytes) { came_ += bytes; }
+  /// Whether it is us who are slow: the disk.
+  void set_writing(bool writing) { is_writing_ = writing; }
+  [[nodiscard]] transport::Event& slow() { return slow_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Task<void> watch() {
+    std::uint64_t before = 0;
+    for (Clock::time_point since = Clock::now(); Clock::now() - since < kSlowAfter;) {
+      co_await transport::sleep(loop_, kLookEvery);
+      if (!is_writing_ && came_ - before < kSlowBytes) continue;
+      before = came_;
+      since = Clock::now();
+    }
+    slow_.set();
+  }
+
+  transport::Loop& loop_;
+  std::uint64_t came_ = 0;
+  bool is_writing_ = false;
+  transport::Event slow_;
+  transport::TaskSet watching_;
+};
+
+/// Follows one agent in one session, and receives what it keeps.
+class AgentFollower {
+ public:
+  /// `following` and `failures` must outlive it. `select`: which runtimes are wanted; all if it is empty.
+  AgentFollower(transport::Loop& loop, Following& following, Failures& failures, router::ConnectedAgent agent,
+                std::vector<std::string> select)
+      : loop_(loop),
+        following_(following),
+        failures_(failures),
+        agent_(std::move(agent)),
+        select_(std::move(select)),
+        has_news_(loop),
+        listening_(loop),
+        tasks_(loop) {
+    tasks_.spawn(follow());
+  }
+  AgentFollower(const AgentFollower&) = delete;
+  AgentFollower& operator=(const AgentFollower&) = delete;
+
+ private:
+  /// Ends when the agent stops and has nothing more, or the directory can't be used any more.
+  Task<void> follow();
+  /// Has the agent say when there is something new. An agent that stops waits until it is listened to no
+  /// more.
+  Task<void> listen();
+  /// Returns whether there is more to come: the agent is still taking something, or a failure is to be tried
+  /// again.
+  Task<bool> ask();
+  Task<bool> receive_all(std::vector<router::Artifact> all);
+  [[nodiscard]] bool is_wanted(const router::Artifact& artifact) const;
+  Task<void> receive(router::Artifact artifact);
+  Task<Result<std::string>> receive_into(std::shared_ptr<ArtifactPart> part, router::Artifact artifact);
+  /// Fills the part. Errors: what comes is wrong, or stops coming, or the system's.
+  Task<Result<void>> fill(std::shared_ptr<ArtifactPart> part, std::string id, SlowWatch& watch);
+  Task<Result<void>> write(std::function<Result<void>()> what, SlowWatch& watch);
+
+  transport::Loop& loop_;
+  Following& following_;
+  Failures& failures_;
+  router::ConnectedAgent agent_;
+  std::vector<std::string> select_;
+  bool is_stopping_ = false;
+  transport::Event has_news_;
+  transport::TaskSet listening_;
+  transport::TaskSet tasks_;
+};
+
+Task<void> AgentFollower::follow() {
+  for (bool is_first = true;; is_first = false) {
+    const bool was_stopping = is_stopping_;
+    const bool has_more = co_await ask();
+    if (following_.refused) co_return;
+    if (is_first) listening_.spawn(listen());
+    if (was_stopping && !has_more) listening_.clear();
+    co_await with_deadline(loop_, has_news_.wait(), kAskEvery);
+    co_await transport::sleep(loop_, kUntilSettled);
+  }
+}
+
+Task<void> AgentFollower::listen() {
+  const auto answer = co_await agent_.session->ask("GET", "/v1/artifacts?watch=true");
+  if (!answer) co_return;
+  router::AnswerLines lines(**answer);
+  for (;;) {
+    const std::optional<std::string> line = co_await lines.next();
+    // An older agent sends the list, and no events.
+    const auto event = router::artifact_event_from_json(line.value_or(""));
+    if (!event) co_return;
+    is_stopping_ = is_stopping_ || *event == router::ArtifactEvent::stopping;
+    has_news_.set();
+  }
+}
+
+Task<bool> AgentFollower::ask() {
+  const auto answer =
+      co_await with_deadline(loop_, router::ask_in(*agent_.session, "GET", "/v1/artifacts"), kSlowAfter);
+  Result<std::vector<router::Artifact>> all = fail("ask", agent_.agent, slow_text());
+  if (answer && !*answer) all = tl::unexpected(answer->error());
+  if (answer && *answer) all = router::artifacts_from_json(**answer);
+  if (!all) {
+    failures_.note(agent_.agent, all.error());
+    co_return false;
+  }
+  failures_.forget(agent_.agent);
+  const bool has_more = co_await receive_all(std::move(*all));
+  co_return has_more;
+}
+
+bool AgentFollower::is_wanted(const router::Artifact& artifact) const {
+  return !following_.received->has(artifact) && router::is_selected(select_, artifact.runtime);
+}
+
+Task<bool> AgentFollower::receive_all(std::vector<router::Artifact> all) {
+  bool has_more = false;
+  for (const router::Artifact& each : all) {
+    const bool is_under_way = each.state == router::Artifact::State::under_way;
+    has_more = has_more || is_under_way;
+    if (is_under_way || !is_wanted(each) || failures_.pauses(each.id)) {
+      has_more = has_more || (failures_.has(each.id) && each.only_in.empty());
+      continue;
+    }
+    if (!each.only_in.empty()) {
+      failures_.note(each.id,
+                     Error{"receive", each.id,
+                           "it was to go straight to the store " + each.only_in + ", and is not kept"});
+      continue;
+    }
+    co_await receive(each);
+    if (following_.refused) co_return false;
+    has_more = has_more || !following_.received->has(each);
+  }
+  co_return has_more;
+}
+
+Task<Result<void>> AgentFollower::fill(std::shared_ptr<ArtifactPart> part, std::string id, SlowWatch& watch) {
+  router::TakeContent take = [this, part, &watch](std::vector<std::byte> bytes) {
+    watch.came(bytes.size());
+    const auto piece = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+    return write([part, piece] { return part->append(*piece); }, watch);
+  };
+  CO_RETURN_IF_ERROR(
+      co_await router::download_artifact(agent_.session, std::move(id), part->size(), std::move(take)));
+  // Named: GCC 12 destroys what a lambda in a co_await holds twice.
+  std::function<Result<void>()> end = [part] { return part->end(); };
+  auto ended = co_await write(std::move(end), watch);
+  co_return ended;
+}
+
+Task<Result<void>> AgentFollower::write(std::function<Result<void>()> what, SlowWatch& watch) {
+  watch.set_writing(true);
+  auto written = co_await transport::offloaded(loop_, std::move(what));
+  watch.set_writing(false);
+  co_return written;
+}
+
+Task<Result<std::string>> AgentFollower::receive_into(std::shared_ptr<ArtifactPart> part,
+                                                      router::Artifact artifact) {
+  SlowWatch watch(loop_);
+  const auto filled = co_await first_of(fill(part, artifact.id, watch), watch.slow().wait());
+  // The agent or the network may do better next time; a full disk here does not.
+  if (part->refused()) {
+    following_.refused = part->refused();
+    co_return tl::unexpected(*part->refused());
+  }
+  if (!filled) co_return fail("receive", artifact.id + " from " + agent_.agent, slow_text());
+  CO_RETURN_IF_ERROR(*filled);
+  std::function<Result<std::string>()> keep = [received = following_.received, artifact] {
+    return received->keep(artifact);
+  };
+  auto kept = co_await transport::offloaded(loop_, std::move(keep));
+  if (!kept) following_.refused = kept.error();
+  co_return kept;
+}
+
+Task<void> AgentFollower::receive(router::Artifact artifact) {
+  // Several agents may have one directory.
+  struct Coming {
+    Coming(std::set<std::string>& all, std::string key) : all_(all), key_(std::move(key)) {
+      is_only_one_ = all_.insert(key_).second;
+    }
+    Coming(const Coming&) = delete;
+    Coming& operator=(const Coming&) = delete;
+    ~Coming() {
+      if (is_only_one_) all_.erase(key_);
+    }
+    std::set<std::string>& all_;
+    std::string key_;
+    bool is_only_one_ = false;
+  } const coming(following_.coming, key_of(artifact));
+  if (!coming.is_only_one_) co_return;
+  using Part = std::shared_ptr<ArtifactPart>;
+  std::function<Result<Part>()> begin = [received = following_.received, artifact,
+                                         agent = agent_.agent]() -> Result<Part> {
+    ASSIGN_OR_RETURN(auto part, received->begin(artifact, agent));
+    return Part(std::move(part));
+  };
+  const auto part = co_await transport::offloaded(loop_, std::move(begin));
+  if (!part && part.error().cause != Cause(EEXIST)) following_.refused = part.error();
+  if (!part) {
+    failures_.note(artifact.id, part.error());
+    co_return;
+  }
+  const std::string id = artifact.id;
+  const auto path = co_await receive_into(*part, std::move(artifact));
+  if (following_.refused) co_return;
+  if (!path) {
+    failures_.note(id, path.error());
+    co_return;
+  }
+  failures_.forget(id);
+  const Result<void> printed = print_path(*path);
+  if (!printed) following_.refused = printed.error();
+}
+
+/// Follows the agents, each by itself, so that one that is slow holds up no other.
 class ArtifactFollower {
  public:
   /// Which runtimes of which agent are wanted, by the user's name for it; all if there are none.
@@ -89,7 +331,7 @@ class ArtifactFollower {
   /// All arguments must outlive it.
   ArtifactFollower(transport::Loop& loop, router::Mirror& mirror, std::shared_ptr<ReceivedArtifacts> received,
                    const Selected& selected)
-      : loop_(loop), mirror_(mirror), received_(std::move(received)), selected_(selected), has_news_(loop) {}
+      : loop_(loop), mirror_(mirror), following_{std::move(received)}, selected_(selected) {}
   ArtifactFollower(const ArtifactFollower&) = delete;
   ArtifactFollower& operator=(const ArtifactFollower&) = delete;
 
@@ -97,149 +339,42 @@ class ArtifactFollower {
   Task<Result<void>> run();
 
  private:
-  using Clock = std::chrono::steady_clock;
-  /// Of what could not be received.
-  struct Failure {
-    std::string why;  ///< What the user was told.
-    std::chrono::seconds pause = kFirstPause;
-    Clock::time_point again{};
-  };
-  /// Returns whether there is more to come: the agent is still taking something, or a failure is to be tried
-  /// again.
-  Task<Result<bool>> receive_from(router::AgentAnswer answer);
-  /// Has each agent say when there is something new.
-  void listen_to(const std::set<Session>& wanted);
-  [[nodiscard]] bool is_due(const router::Artifact& artifact, const std::string& remote) const;
-  Task<Result<void>> receive(router::Artifact artifact, Session session);
-  /// Fills the part. Errors: what comes is wrong, or stops coming, or the system's.
-  Task<Result<void>> fill(std::shared_ptr<ArtifactPart> part, std::string id, Session session);
-  void note_failure(const std::string& of, const Error& why);
-  /// Those that stop, and wait until they are listened to no more.
-  [[nodiscard]] std::set<Session> stopping_agents() const;
+  using Followers = std::map<Session, std::unique_ptr<AgentFollower>>;
+  /// Begins with those that are new, and ends with those that are gone.
+  void follow(const std::vector<router::ConnectedAgent>& agents, Followers& followers);
 
   transport::Loop& loop_;
   router::Mirror& mirror_;
-  std::shared_ptr<ReceivedArtifacts> received_;
+  Following following_;
   const Selected& selected_;
-  std::map<std::string, Failure> failures_;  ///< By the artifact's id, or the agent's address.
-  transport::Event has_news_;
-  std::map<Session, std::unique_ptr<AgentNews>> news_;
+  std::map<std::string, Failures> failures_;  ///< By the agent's address.
 };
 
 Task<Result<void>> ArtifactFollower::run() {
-  for (;;) {
-    std::vector<router::AgentAnswer> answers;
-    const std::set<Session> stopping = stopping_agents();
-    co_await mirror_.ask("/v1/artifacts", answers);
-    std::set<Session> wanted;
-    for (router::AgentAnswer& answer : answers) {
-      const Session session = answer.session;
-      CO_ASSIGN_OR_RETURN(const bool has_more, co_await receive_from(std::move(answer)));
-      if (has_more || !stopping.contains(session)) wanted.insert(session);
-    }
-    listen_to(wanted);
+  Followers followers;
+  while (!following_.refused) {
+    follow(mirror_.connected(), followers);
     for (const router::LinkRow& link : mirror_.links()) {
       if (!link.connected && !link.last_error.empty())
-        note_failure(link.agent, Error{"ask", link.agent, link.last_error});
+        failures_[link.agent].note(link.agent, Error{"ask", link.agent, link.last_error});
     }
-    co_await with_deadline(loop_, has_news_.wait(), answers.empty() ? kUntilSession : kAskEvery);
-    co_await transport::sleep(loop_, kUntilSettled);
+    co_await with_deadline(loop_, mirror_.changed().wait(), kLookEvery);
   }
+  co_return tl::unexpected(*following_.refused);
 }
 
-std::set<Session> ArtifactFollower::stopping_agents() const {
-  std::set<Session> all;
-  for (const auto& [session, news] : news_)
-    if (news->is_stopping()) all.insert(session);
-  return all;
-}
-
-void ArtifactFollower::listen_to(const std::set<Session>& wanted) {
-  std::erase_if(news_, [&wanted](const auto& each) { return !wanted.contains(each.first); });
-  for (const Session& session : wanted) {
-    auto& news = news_[session];
-    if (news == nullptr) news = std::make_unique<AgentNews>(loop_, session, [this] { has_news_.set(); });
+void ArtifactFollower::follow(const std::vector<router::ConnectedAgent>& agents, Followers& followers) {
+  std::set<Session> sessions;
+  for (const router::ConnectedAgent& each : agents) sessions.insert(each.session);
+  std::erase_if(followers, [&sessions](const auto& each) { return !sessions.contains(each.first); });
+  for (const router::ConnectedAgent& each : agents) {
+    auto& follower = followers[each.session];
+    if (follower != nullptr) continue;
+    const auto known = selected_.find(each.remote);
+    auto select = known == selected_.end() ? std::vector<std::string>() : known->second;
+    follower =
+        std::make_unique<AgentFollower>(loop_, following_, failures_[each.agent], each, std::move(select));
   }
-}
-
-void ArtifactFollower::note_failure(const std::string& of, const Error& why) {
-  Failure& failure = failures_[of];
-  failure.again = Clock::now() + failure.pause;
-  failure.pause = std::min(2 * failure.pause, kLongestPause);
-  const std::string before = std::exchange(failure.why, why.message());
-  if (failure.why != before) print_message(failure.why);
-}
-
-bool ArtifactFollower::is_due(const router::Artifact& artifact, const std::string& remote) const {
-  if (artifact.state == router::Artifact::State::under_way || received_->has(artifact.id)) return false;
-  const auto select = selected_.find(remote);
-  if (select != selected_.end() && !router::is_selected(select->second, artifact.runtime)) return false;
-  const auto failure = failures_.find(artifact.id);
-  return failure == failures_.end() || Clock::now() >= failure->second.again;
-}
-
-Task<Result<bool>> ArtifactFollower::receive_from(router::AgentAnswer answer) {
-  Result<std::vector<router::Artifact>> all = tl::unexpected(answer.body ? Error{} : answer.body.error());
-  if (answer.body) all = router::artifacts_from_json(*answer.body);
-  if (!all) {
-    note_failure(answer.agent, all.error());
-    co_return false;
-  }
-  failures_.erase(answer.agent);
-  bool has_more = false;
-  for (router::Artifact& each : *all) {
-    has_more = has_more || each.state == router::Artifact::State::under_way;
-    if (!is_due(each, answer.remote)) {
-      has_more = has_more || (failures_.contains(each.id) && each.only_in.empty());
-      continue;
-    }
-    if (!each.only_in.empty()) {
-      note_failure(each.id,
-                   Error{"receive", each.id,
-                         "it was to go straight to the store " + each.only_in + ", and is not kept"});
-      continue;
-    }
-    const std::string id = each.id;
-    CO_RETURN_IF_ERROR(co_await receive(std::move(each), answer.session));
-    has_more = has_more || failures_.contains(id);
-  }
-  co_return has_more;
-}
-
-Task<Result<void>> ArtifactFollower::fill(std::shared_ptr<ArtifactPart> part, std::string id,
-                                          Session session) {
-  router::TakeContent take = [this, part](std::vector<std::byte> bytes) {
-    const auto piece = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
-    return transport::offloaded<Result<void>>(loop_, [part, piece] { return part->append(*piece); });
-  };
-  CO_RETURN_IF_ERROR(
-      co_await router::download_artifact(std::move(session), std::move(id), part->size(), std::move(take)));
-  // Named: GCC 12 destroys what a lambda in a co_await holds twice.
-  std::function<Result<void>()> end = [part] { return part->end(); };
-  auto ended = co_await transport::offloaded(loop_, std::move(end));
-  co_return ended;
-}
-
-Task<Result<void>> ArtifactFollower::receive(router::Artifact artifact, Session session) {
-  using Part = std::shared_ptr<ArtifactPart>;
-  std::function<Result<Part>()> begin = [received = received_, artifact]() -> Result<Part> {
-    ASSIGN_OR_RETURN(auto part, received->begin(artifact));
-    return Part(std::move(part));
-  };
-  CO_ASSIGN_OR_RETURN(const Part part, co_await transport::offloaded(loop_, std::move(begin)));
-  const Result<void> filled = co_await fill(part, artifact.id, std::move(session));
-  // The agent or the network may do better next time; a full disk here does not.
-  if (part->refused()) co_return tl::unexpected(*part->refused());
-  if (!filled) {
-    note_failure(artifact.id, filled.error());
-    co_return Result<void>();
-  }
-  failures_.erase(artifact.id);
-  std::function<Result<std::string>()> keep = [received = received_, artifact] {
-    return received->keep(artifact);
-  };
-  CO_ASSIGN_OR_RETURN(const std::string path, co_await transport::offloaded(loop_, std::move(keep)));
-  co_return print_path(path);
 }
 
 Task<Result<void>> follow_until(router::Mirror& mirror, ArtifactFollower& follower,

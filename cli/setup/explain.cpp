@@ -64,7 +64,8 @@ Task<Lines> explain_mirror(router::Mirror& mirror, Missing missing, bool of_sele
   co_await with_deadline(mirror.loop(), mirror.ask(kQuestion, answers), kPatience);
   Lines all;
   for (const router::AgentAnswer& each : answers) {
-    if (!each.selected || of_selections) append(all, explain(each.body, each.agent, each.remote, missing));
+    if (!each.from.selected || of_selections)
+      append(all, explain(each.body, each.from.agent, each.from.remote, missing));
   }
   co_return all;
 }

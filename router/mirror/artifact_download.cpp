@@ -7,6 +7,7 @@
 
 #include "router/mirror/agent_session.hpp"
 #include "router/mirror/resumable_request.hpp"
+#include "router/wire/dump.hpp"
 #include "router/wire/http_status.hpp"
 
 namespace farport::router {
@@ -29,6 +30,12 @@ Result<void> ArtifactCheck::add(std::span<const std::byte> bytes) {
   if (is_known(artifact_) && bytes.size() > artifact_.size - size_)
     return fail("get", artifact_.id,
                 fmt::format("more comes than the {} bytes that the agent has said", artifact_.size));
+  if (!is_known(artifact_) && bytes.size() > most_ - size_)
+    return fail("get", artifact_.id,
+                fmt::format("the agent has not said its size, and more comes than {} MiB, which is a lot for "
+                            "the {} that it takes there",
+                            most_ >> 20, mebibytes(artifact_.bytes)),
+                "farport artifacts --get takes it whatever its size");
   size_ += bytes.size();
   digest_.add(bytes);
   return {};

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -22,9 +23,11 @@ namespace farport::router {
 /// Compares what comes of an artifact with what its agent has said of it.
 class ArtifactCheck {
  public:
-  explicit ArtifactCheck(Artifact artifact) : artifact_(std::move(artifact)) {}
+  /// `most` is how much may come of one whose size the agent has not said.
+  explicit ArtifactCheck(Artifact artifact, std::uint64_t most = std::numeric_limits<std::uint64_t>::max())
+      : artifact_(std::move(artifact)), most_(most) {}
 
-  /// Errors: it is more than the agent has said.
+  /// Errors: it is more than the agent has said, or than may come.
   [[nodiscard]] Result<void> add(std::span<const std::byte> bytes);
   /// After the last byte. Errors: it is not what the agent has said.
   [[nodiscard]] Result<void> end();
@@ -33,6 +36,7 @@ class ArtifactCheck {
 
  private:
   Artifact artifact_;
+  std::uint64_t most_;
   ContentDigest digest_;
   std::uint64_t size_ = 0;
 };

@@ -182,21 +182,25 @@ std::vector<LinkRow> Mirror::links() const {
   return rows;
 }
 
-transport::Task<void> Mirror::ask(std::string path, std::vector<AgentAnswer>& answers) {
-  const auto add = [](std::shared_ptr<AgentSession> session, std::string what, AgentAnswer answer,
-                      std::vector<AgentAnswer>& to) -> transport::Task<void> {
-    answer.body = co_await ask_in(*session, "GET", std::move(what));
-    to.push_back(std::move(answer));
-  };
-  transport::TaskSet asking(loop_);
+std::vector<ConnectedAgent> Mirror::connected() const {
+  std::vector<ConnectedAgent> all;
   for (const auto& agents : agents_) {
     const bool selected = !agents->choice().select.empty();
-    for (const AgentLink* link : agents->links()) {
-      if (!link->connected()) continue;
-      AgentAnswer answer{link->address(), link->remote(), selected, link->session(), {}};
-      asking.spawn(add(link->session(), path, std::move(answer), answers));
-    }
+    for (const AgentLink* link : agents->links())
+      if (link->connected()) all.push_back({link->address(), link->remote(), selected, link->session()});
   }
+  return all;
+}
+
+transport::Task<void> Mirror::ask(std::string path, std::vector<AgentAnswer>& answers) {
+  const auto add = [](std::string what, ConnectedAgent agent,
+                      std::vector<AgentAnswer>& to) -> transport::Task<void> {
+    const std::shared_ptr<AgentSession> session = agent.session;
+    auto body = co_await ask_in(*session, "GET", std::move(what));
+    to.push_back({std::move(agent), std::move(body)});
+  };
+  transport::TaskSet asking(loop_);
+  for (ConnectedAgent& agent : connected()) asking.spawn(add(path, std::move(agent), answers));
   co_await asking.idle();
 }
 

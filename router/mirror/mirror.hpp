@@ -46,12 +46,17 @@ struct LinkRow {
   std::string last_error;
 };
 
-/// An agent's answer to a request of the mirror.
-struct AgentAnswer {
+/// An agent with which there is a session.
+struct ConnectedAgent {
   std::string agent;                      ///< Its address.
   std::string remote;                     ///< The user's name for it.
   bool selected = false;                  ///< Only some of its runtimes are to be mirrored.
-  std::shared_ptr<AgentSession> session;  ///< In which it was asked.
+  std::shared_ptr<AgentSession> session;  ///< The one that there is now.
+};
+
+/// What one of them has answered.
+struct AgentAnswer {
+  ConnectedAgent from;
   Result<std::string> body;
 };
 
@@ -83,7 +88,9 @@ class Mirror {
   /// Whether every agent has listed its runtimes and none is to be mirrored.
   [[nodiscard]] bool lists_nothing() const;
   [[nodiscard]] std::vector<LinkRow> links() const;
-  /// Sends a GET to every agent with a session, all at once. `answers` are in the order of arrival.
+  /// Every agent with a session.
+  [[nodiscard]] std::vector<ConnectedAgent> connected() const;
+  /// Sends a GET to each of them, all at once. `answers` are in the order of arrival.
   transport::Task<void> ask(std::string path, std::vector<AgentAnswer>& answers);
   /// The mirrored runtime that `wanted` selects (see choose_runtime()), of one remote or of all.
   [[nodiscard]] Result<MirrorRow> choose(std::string_view wanted, std::string_view remote = {}) const;

@@ -297,12 +297,20 @@ class Follow(Keeping, Case):
         """A small artifact."""
         return self.keep("gcdump")
 
-    def write(self, name, content):
+    def write(self, name, content, mode="wb"):
         """What an earlier one has left."""
         path = os.path.join(self.receives, name)
-        with open(path, "wb") as opened:
+        with open(path, mode) as opened:
             opened.write(content)
         unprivileged.give(path, self.lab.near.user)
+
+    def write_begun(self, identifier, content, has_come=False):
+        """A part that an earlier one has left, of a heap."""
+        name = f"{self.agent.remote.replace(':', '_')}_gcdump_{identifier}"
+        self.write(f".{name}.gcdump.part", content)
+        line = {"has_come": has_come, "artifact": f"{identifier}\n{self.all()[identifier]['sha256']}",
+                "content": f"{name}.gcdump", "about": f"{name}.json"}
+        self.write(".farport-received", f"{json.dumps(line)}\n".encode(), "ab")
 
     def follow(self, *arguments, remote=None):
         flags = self.lab.tools_pair.flags()
@@ -317,7 +325,7 @@ class Follow(Keeping, Case):
         found = {}
         for name in os.listdir(self.receives):
             if not name.startswith(".") and not name.endswith(".json"):
-                found[name.rsplit(".", 1)[0]] = os.path.join(self.receives, name)
+                found[re.fullmatch(r".*_(\d{8}T.*)\.\w+", name).group(1)] = os.path.join(self.receives, name)
         return found
 
     def wait_for_all(self, process):
@@ -327,7 +335,7 @@ class Follow(Keeping, Case):
         for identifier, about in self.all().items():
             with open(self.here()[identifier], "rb") as opened:
                 self.assertEqual(hashlib.sha256(opened.read()).hexdigest(), about["sha256"])
-            with open(os.path.join(self.receives, identifier + ".json"), encoding="utf-8") as opened:
+            with open(self.here()[identifier].rsplit(".", 1)[0] + ".json", encoding="utf-8") as opened:
                 self.assertEqual(json.load(opened)["sha256"], about["sha256"])
 
     def end(self, process):
@@ -361,7 +369,7 @@ class Follow(Keeping, Case):
     def test_what_was_interrupted_goes_on(self):
         identifier = self.small()
         _, content = self.got(identifier)
-        self.write(f".{identifier}.gcdump.part", content[:-100])
+        self.write_begun(identifier, content[:-100])
         process = self.follow()
         wait.until(lambda: identifier in self.here(), process.output)
         self.assert_same_content(identifier, content)
@@ -377,26 +385,42 @@ class Follow(Keeping, Case):
         identifier = self.small()
         _, content = self.got(identifier)
         for damage in (b"x" * 1000, content + b"more"):
-            self.write(f".{identifier}.gcdump.part", damage)
+            self.write_begun(identifier, damage)
             process = self.follow()
             wait.until(lambda: identifier in self.here(), process.output)
             self.assert_same_content(identifier, content)
             self.end(process)
-            os.unlink(self.here()[identifier])
-            os.unlink(os.path.join(self.receives, ".farport-received"))
+            for name in os.listdir(self.receives):
+                os.unlink(os.path.join(self.receives, name))
 
     def test_what_only_lacks_its_name_gets_it(self):
         identifier = self.small()
         _, content = self.got(identifier)
-        self.write(f".{identifier}.gcdump.part", content)
+        self.write_begun(identifier, content, has_come=True)
         # A kill in the middle of a line.
-        self.write(".farport-received", f"{identifier}\n20261127T1".encode())
+        self.write(".farport-received", b'{"has_come":fal', "ab")
         process = self.follow()
         wait.until(lambda: identifier in self.here(), process.output)
         self.assert_same_content(identifier, content)
         self.wait_for_all(process)
         self.end(process)
         self.assertNotIn(identifier, process.stdout())
+
+    def test_what_it_did_not_begin_is_not_continued(self):
+        identifier = self.small()
+        name = f"{self.agent.remote.replace(':', '_')}_gcdump_{identifier}"
+        self.write(f".{name}.gcdump.part", b"mine")
+        process = self.follow()
+        wait.until(lambda: f"{name}.gcdump.part: File exists; move that file away" in process.stderr(), process.output)
+        os.unlink(os.path.join(self.receives, f".{name}.gcdump.part"))
+        wait.until(lambda: identifier in self.here(), process.output)
+        self.end(process)
+
+    def test_a_journal_that_can_not_be_read_is_said(self):
+        self.write(".farport-received", b"what is this\n")
+        process = self.follow()
+        self.assertEqual(process.wait(), 1)
+        self.assertIn("a line that can't be understood", process.stderr())
 
     def test_an_agent_that_goes_and_comes(self):
         directory = self.lab.new_directory(self.lab.far, "going")

@@ -141,12 +141,12 @@ class OfDocker(Case):
         received = self.lab.new_directory(self.lab.far, "received")
         follower = self.lab.far.start(needs.farport(), "artifacts", *VIA, "--follow", received, **self.options())
         self.addCleanup(follower.stop)
-        wait.until(lambda: f"{identifier}.nettrace" in os.listdir(received), lambda: log() + follower.output())
+        wait.until(lambda: any(name.endswith(f"_{identifier}.nettrace") for name in os.listdir(received)), lambda: log() + follower.output())
         self.engine.docker("start", "orders")
         wait.until(lambda: self.farport("gcdump", "orders", "--keep", *VIA).code == 0, log)
         kept = self.assert_ok(self.farport("dump", "orders", "--keep", *VIA)).stdout.strip()
         self.engine.docker("stop", "recorder")
-        self.assertIn(f"{kept}.dmp", os.listdir(received), follower.output())
+        self.assertTrue(any(name.endswith(f"_{kept}.dmp") for name in os.listdir(received)), follower.output())
 
 
 if __name__ == "__main__":

@@ -2,12 +2,14 @@
 
 import itertools
 import json
+import os
+import re
 import time
 
-from harness import ipc, needs, proc, sockets, wait
+from harness import ipc, needs, proc, sockets, unprivileged, wait
 from harness.case import Case, main
 from harness.fake import FakeRuntime
-from harness.scripted_agent import ScriptedAgent, event, runtime, zstd_bomb
+from harness.scripted_agent import ScriptedAgent, artifact, event, runtime, zstd_bomb
 
 MIB = 1 << 20
 # What a mirror may grow by, whatever its agents do; the sanitizers' build takes some times as much.
@@ -243,6 +245,110 @@ class HostileAgents(Case):
         tool.sendall(ipc.core_dump(3, "/tmp/never.dmp"))
         wait.until(lambda: self.asked, "the dump is asked for")
         self.assert_unharmed(mirror, 5.0)
+
+
+class HostileAgentsThatAreFollowed(Case):
+    """`farport artifacts --follow` of a hostile agent and an honest one."""
+
+    @classmethod
+    def prepare(cls):
+        cls.application = cls.share(FakeRuntime(cls.lab))
+        cls.agent = cls.share(cls.lab.agent("--artifacts", cls.lab.new_directory(cls.lab.far, "kept"),
+                                            allow=("--allow-cn", "tools=admin")))
+        cls.agent.wait_for(cls.application)
+        cls.ports = itertools.count(9330)
+
+    def setUp(self):
+        self.directory = self.lab.new_directory(self.lab.near, "received")
+
+    def hostile(self, artifacts, content):
+        """An agent that lists these, and answers with `content` whoever asks for one."""
+        def answers(number, request):
+            if number == 0:
+                request.head()
+                request.body(event("listed"))
+                request.wait()
+            elif number == 1:
+                request.head()
+                request.body(json.dumps(artifacts).encode(), end=True)
+            else:
+                content(request)
+        agent = ScriptedAgent(self.lab, next(self.ports), answers)
+        self.addCleanup(agent.stop)
+        self.name = agent.remote.replace(":", "_")
+        return agent
+
+    def write(self, name, text="mine"):
+        path = os.path.join(self.directory, name)
+        with open(path, "w", encoding="utf-8") as opened:
+            opened.write(text)
+        unprivileged.give(path, self.lab.near.user)
+        return path
+
+    def follow(self, hostile):
+        process = self.lab.near.start(needs.farport(), "artifacts", hostile.remote, self.agent.remote,
+                                      *self.lab.tools_pair.flags(), "--follow", self.directory, name="follow")
+        self.addCleanup(process.stop)
+        return process
+
+    def assert_honest_ones_come(self, process):
+        done = self.lab.near.run(needs.farport(), "trace", f"{self.agent.remote}/{self.application.pid_inside}", "--keep",
+                                 "--duration", "1s", *self.lab.tools_pair.flags())
+        self.assertEqual(done.code, 0, done.described)
+        kept = done.stdout.strip()
+        wait.until(lambda: any(name.endswith(f"_trace_{kept}.nettrace") for name in os.listdir(self.directory)), process.output)
+
+    def assert_mine(self, *paths):
+        for path in paths:
+            with open(path, encoding="utf-8") as opened:
+                self.assertEqual(opened.read(), "mine")
+
+    def test_files_of_the_users_own_stay_as_they_are(self):
+        def answer(request):
+            request.head()
+            request.body(b"theirs", end=True)
+
+        listed = [artifact("notes", b"theirs", ".md"), artifact("first", b"theirs"), artifact("second", b"theirs"),
+                  artifact("third", b"theirs")]
+        hostile = self.hostile(listed, answer)
+        mine = [self.write("notes.md"), self.write(f"{self.name}_trace_first.nettrace"),
+                self.write(f"{self.name}_trace_second.json"), self.write(f".{self.name}_trace_third.nettrace.part")]
+        process = self.follow(hostile)
+        wait.until(lambda: process.stderr().count("move that file away") == 3, process.output)
+        self.assert_honest_ones_come(process)
+        self.assert_mine(*mine)
+        with open(os.path.join(self.directory, f"{self.name}_trace_notes.md"), encoding="utf-8") as opened:
+            self.assertEqual(opened.read(), "theirs")
+        # So do those that it has begun itself, once it is started again.
+        self.assertEqual(process.stop(), 0)
+        again = self.follow(self.hostile([], answer))
+        self.assert_honest_ones_come(again)
+        self.assert_mine(*mine)
+
+    def test_one_that_dribbles_is_said_and_holds_up_nobody(self):
+        def dribble(request):
+            request.head()
+            while True:
+                request.body(b"x")
+                time.sleep(1)
+
+        process = self.follow(self.hostile([artifact("dribbled", bytes(MIB))], dribble))
+        wait.until(lambda: any("dribbled" in name for name in os.listdir(self.directory)), process.output)
+        self.assert_honest_ones_come(process)
+        wait.until(lambda: re.search("dribbled from .*: it is slow: less than 30 KiB came within 30 s", process.stderr()),
+                   process.output)
+        self.assert_honest_ones_come(process)
+        self.assertEqual(process.stop(), 0)
+
+    def test_more_than_it_has_said_is_not_kept(self):
+        def flood(request):
+            request.head()
+            while True:
+                request.body(bytes(64 * 1024))
+
+        process = self.follow(self.hostile([artifact("flood", bytes(1000))], flood))
+        wait.until(lambda: "more comes than the 1000 bytes" in process.stderr(), process.output)
+        self.assert_honest_ones_come(process)
 
 
 if __name__ == "__main__":

@@ -227,7 +227,7 @@ class Joining(Case):
         process = self.lab.far.start(needs.farport(), "artifacts", "--follow", received, *via)
         self.addCleanup(process.stop)
         kept = self.assert_ok(self.ask("gcdump", "--keep", user=KEEPER)).stdout.strip()
-        wait.until(lambda: f"{kept}.gcdump" in os.listdir(received), process.output)
+        wait.until(lambda: any(name.endswith(f"_{kept}.gcdump") for name in os.listdir(received)), process.output)
         self.assertEqual(process.stop(signal.SIGINT), 0, process.output())
 
     def test_a_user_without_one_and_root_are_refused(self):

@@ -1,5 +1,6 @@
 """An agent that the test itself plays, by hand: it says whatever the test wants, as fast as it is read."""
 
+import hashlib
 import json
 import ssl
 import struct
@@ -153,6 +154,14 @@ def runtime(number, command_line="dotnet many.dll", name="many"):
     """A runtime as the API lists it."""
     return {"id": str(uuid.UUID(int=number)), "pid": number, "name": name, "command_line": command_line, "os": "Linux",
             "architecture": "x64", "version": "10.0.0", "state": "running", "user": 0, "since": "2026-01-01T00:00:00Z"}
+
+
+def artifact(identifier, content=b"", ending=".nettrace", **more):
+    """What the API lists of an artifact with this content."""
+    return {"id": identifier, "kind": "trace", "ending": ending, "runtime": runtime(7), "kernel_pid": 7,
+            "time": "2026-01-01T00:00:00Z", "taken_by": "", "owner": "", "why": "", "permissions": ["trace"],
+            "state": "whole", "in_order": False, "seconds": 0, "bytes": len(content), "size": len(content),
+            "sha256": hashlib.sha256(content).hexdigest(), **more}
 
 
 def event(kind, *of):
