@@ -119,7 +119,8 @@ class ProfileRequests {
   /// Has a reader make a file of the samples, and sends that.
   Handled send_file(Answer& answer, SamplingRequest wanted, FileWanted file, RuntimePtr runtime,
                     AuditEntry& entry);
-  [[nodiscard]] tl::expected<Places::Place, Refusal> take_place(const Caller& caller, std::uint32_t seconds);
+  [[nodiscard]] tl::expected<Places::Place, Refusal> take_place(const Caller& caller, uid_t user,
+                                                                std::uint32_t seconds);
 
   transport::Loop& loop_;
   Registry& registry_;

@@ -256,7 +256,7 @@ Task<tl::expected<std::shared_ptr<KeptResponse>, Refusal>> KeptAnswers::begin(tr
                                                                               Artifact artifact,
                                                                               RoomFor whose,
                                                                               const Caller& caller) {
-  auto place = places_.take(caller);
+  auto place = places_.take(caller, artifact.runtime.user);
   if (!place) {
     Refusal many = not_sent(http_status::kTooManyRequests, place.error());
     many.retry_after = kUntilPlace;

@@ -168,9 +168,9 @@ Handled ProfileRequests::take(Answer& answer, Route route, const Caller& caller,
   co_return refused;
 }
 
-tl::expected<Places::Place, Refusal> ProfileRequests::take_place(const Caller& caller,
+tl::expected<Places::Place, Refusal> ProfileRequests::take_place(const Caller& caller, uid_t user,
                                                                  std::uint32_t seconds) {
-  auto place = places_.take(caller);
+  auto place = places_.take(caller, user);
   if (place) return std::move(*place);
   Refusal many = not_sent(http_status::kTooManyRequests, place.error());
   many.retry_after = static_cast<int>(seconds);
@@ -185,7 +185,7 @@ Handled ProfileRequests::sample(Answer& answer, Route route, RuntimePtr runtime,
   const auto file = profile_file(format);
   if (!file) co_return not_sent(http_status::kBadRequest, file.error().message());
   entry.arguments = arguments_of(*sampling, format);
-  auto place = take_place(entry.caller, sampling->seconds);
+  auto place = take_place(entry.caller, runtime->user, sampling->seconds);
   if (!place) co_return place.error();
   if (!*file) {
     auto refused = co_await send_samples(answer, *sampling, std::move(runtime), entry);

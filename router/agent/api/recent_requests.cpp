@@ -131,7 +131,7 @@ Handled RecentRequests::send(Answer& answer, Route route, RuntimePtr runtime, Au
   if (!seconds || *seconds < 1 || *seconds > kMaxRecentSeconds)
     co_return not_sent(http_status::kBadRequest,
                        fmt::format("seconds must be a number from 1 to {}", kMaxRecentSeconds));
-  const auto place = places_.take(entry.caller);
+  const auto place = places_.take(entry.caller, runtime->user);
   if (!place) co_return busy(place.error());
   const Clock::time_point now = Clock::now();
   // They show what a profile does.
@@ -209,7 +209,7 @@ Task<void> RecentRequests::send_recordings(Answer& answer, MakeSources make, std
 
 Handled RecentRequests::send_crash(Answer& answer, const FilePlace& file_place, Artifacts::Opened opened,
                                    const Artifact& crash, AuditEntry& entry) {
-  const auto place = places_.take(entry.caller);
+  const auto place = places_.take(entry.caller, crash.runtime.user);
   if (!place) co_return busy(place.error());
   const bool with_samples = authorize_profile(entry.caller, crash.runtime).allowed;
   MakeSources make = [this, &file_place, files = std::move(opened), with_samples] {

@@ -132,15 +132,33 @@ std::string Places::full(std::size_t most, std::string_view whose) const {
   return fmt::format("the agent {} {} {}{}{} already", verb_, most, noun_, most == 1 ? "" : "s", whose);
 }
 
-tl::expected<Places::Place, std::string> Places::take(const Caller& caller) {
-  std::erase_if(taken_by_, [](const auto& each) { return *each.second == 0; });
-  auto& theirs = taken_by_[identity_key(caller)];
-  if (theirs == nullptr) theirs = std::make_shared<std::size_t>(0);
-  const auto& taken = caller.acting_for.empty() ? taken_ : taken_by_agent_;
+namespace {
+
+/// The counter of this key. Those that count nothing are forgotten.
+template <typename Key>
+std::shared_ptr<std::size_t> counter_of(std::map<Key, std::shared_ptr<std::size_t>>& counters,
+                                        const Key& key) {
+  std::erase_if(counters, [](const auto& each) { return *each.second == 0; });
+  auto& counter = counters[key];
+  if (counter == nullptr) counter = std::make_shared<std::size_t>(0);
+  return counter;
+}
+
+}  // namespace
+
+tl::expected<Places::Place, std::string> Places::take(const Caller& caller, uid_t user) {
+  const bool is_own = !caller.acting_for.empty();
+  const auto& taken = is_own ? taken_by_agent_ : taken_;
   if (*taken >= most_) return tl::unexpected(full(most_, ""));
+  const auto theirs = counter_of(taken_by_, identity_key(caller));
   const std::size_t most_of_one = std::max<std::size_t>(most_ / 2, 1);
   if (*theirs >= most_of_one) return tl::unexpected(full(most_of_one, " for you"));
-  return Place{CountedSlot(taken), CountedSlot(theirs)};
+  if (!is_own) return Place{CountedSlot(taken), CountedSlot(theirs), {}};
+  const auto of_user = counter_of(taken_for_, user);
+  const std::size_t most_of_user = std::max<std::size_t>(most_ - 1, 1);
+  if (*of_user >= most_of_user)
+    return tl::unexpected(full(most_of_user, fmt::format(" of the user {} by itself", user)));
+  return Place{CountedSlot(taken), CountedSlot(theirs), CountedSlot(of_user)};
 }
 
 }  // namespace farport::router

@@ -67,7 +67,8 @@ class CountedSlot {
 };
 
 /// Places for work of a kind of which an agent does little at once. One identity may have half of them, so
-/// that others find room. What the agent does for itself has as many of its own, which callers can't use up.
+/// that others find room. What the agent does for itself has as many of its own, which callers can't use up,
+/// and of which one is left when the runtimes of one user have all others.
 class Places {
  public:
   /// `most`: how many there are. The other two complete "the agent takes 4 profiles already".
@@ -76,9 +77,11 @@ class Places {
   struct Place {
     CountedSlot of_all;
     CountedSlot of_identity;
+    CountedSlot of_user;
   };
-  /// Takes a place for the identity of `caller`. Errors: all that it may have are taken; why, for a person.
-  [[nodiscard]] tl::expected<Place, std::string> take(const Caller& caller);
+  /// Takes a place for the identity of `caller`, for work at a runtime of this user. Errors: all that it may
+  /// have are taken; why, for a person.
+  [[nodiscard]] tl::expected<Place, std::string> take(const Caller& caller, uid_t user);
 
  private:
   [[nodiscard]] std::string full(std::size_t most, std::string_view whose) const;
@@ -88,6 +91,7 @@ class Places {
   const char* noun_;
   std::shared_ptr<std::size_t> taken_ = std::make_shared<std::size_t>(0);
   std::shared_ptr<std::size_t> taken_by_agent_ = std::make_shared<std::size_t>(0);
+  std::map<uid_t, std::shared_ptr<std::size_t>> taken_for_;       ///< Of those, by the runtime's user.
   std::map<std::string, std::shared_ptr<std::size_t>> taken_by_;  ///< By identity_key().
 };
 

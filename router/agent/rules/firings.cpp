@@ -3,22 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <ctime>
 #include <map>
 #include <ranges>
-#include <span>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/files.hpp"
-#include "base/output_file.hpp"
 #include "base/text.hpp"
 #include "router/wire/artifact.hpp"
 #include "router/wire/json_members.hpp"
@@ -27,7 +22,6 @@
 namespace farport::router {
 namespace {
 
-constexpr std::size_t kLargestJournal = std::size_t{16} << 20;
 /// Then it is written anew while the agent runs.
 constexpr std::size_t kLongJournal = std::size_t{1} << 20;
 constexpr std::size_t kLongestHost = 100;
@@ -49,7 +43,8 @@ json object_of(const Firing& firing) {
           {"state", to_string(firing.state)},
           {"why", shortened(firing.why, kLongestText)},
           {"artifacts", firing.artifacts},
-          {"bytes", firing.bytes}};
+          {"bytes", firing.bytes},
+          {"user", firing.user}};
 }
 
 Firing firing_of(const json& object) {
@@ -67,6 +62,7 @@ Firing firing_of(const json& object) {
   firing.why = text_in(object, "why");
   firing.artifacts = object.at("artifacts").get<std::vector<std::string>>();
   firing.bytes = number_at<std::uint64_t>(object, "bytes");
+  firing.user = number_at<uid_t>(object, "user");
   return firing;
 }
 
@@ -77,31 +73,14 @@ std::string name_for(const std::string& host) {
   return name;
 }
 
-Result<UniqueFd> open_file(const std::string& path, int flags) {
+/// Only one agent has it.
+Result<UniqueFd> lock_file(const std::string& path) {
   constexpr mode_t kOwn = 0600;
-  UniqueFd file(::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW | O_CREAT, kOwn));
-  if (!file) return fail_errno("open", path, errno);
-  return file;
-}
-
-Result<void> write_down(const UniqueFd& file, const std::string& path, std::string_view text) {
-  const int error = write_whole(file.get(), std::as_bytes(std::span(text)));
-  if (error != 0) return fail_errno("write", path, error);
-  if (::fsync(file.get()) != 0) return fail_errno("write", path, errno);
-  return {};
-}
-
-/// What the lines say: the last one of each number counts. A line that a kill has cut is left out.
-std::vector<Firing> read_lines(std::string_view text) {
-  std::map<std::uint64_t, Firing> all;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    if (auto firing = firing_from_json(text.substr(0, end))) all[firing->number] = std::move(*firing);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  std::vector<Firing> firings;
-  for (auto& [number, firing] : all) firings.push_back(std::move(firing));
-  return firings;
+  UniqueFd lock(::open((path + ".lock").c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_CREAT, kOwn));
+  if (!lock) return fail_errno("open", path + ".lock", errno);
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
+  if (errno != EWOULDBLOCK) return fail_errno("lock", path, errno);
+  return fail("use", path, "another agent of this host has rules");
 }
 
 }  // namespace
@@ -127,65 +106,41 @@ Result<std::unique_ptr<FiringJournal>> FiringJournal::open(const std::string& di
                                                            Firing::Clock::time_point oldest,
                                                            std::vector<Firing>& firings) {
   const std::string path = directory + "/" + name_for(host);
-  ASSIGN_OR_RETURN(UniqueFd lock, open_file(path + ".lock", O_RDWR));
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) return fail_errno("lock", path, errno);
-    return fail("use", path, "another agent of this host has rules");
+  ASSIGN_OR_RETURN(UniqueFd lock, lock_file(path));
+  // The last line of each number counts.
+  std::map<std::uint64_t, Firing> all;
+  const auto take = [&all](std::string_view line) -> Result<void> {
+    if (auto firing = firing_from_json(line)) all[firing->number] = std::move(*firing);
+    return {};
+  };
+  ASSIGN_OR_RETURN(auto lines, Journal::open(path, take));
+  firings.clear();
+  for (auto& [number, firing] : all) {
+    if (firing.time < oldest) continue;
+    if (firing.state == Firing::State::under_way) {
+      firing.state = Firing::State::broken_off;
+      firing.why = "the agent ended meanwhile";
+    }
+    firings.push_back(std::move(firing));
   }
-  ASSIGN_OR_RETURN(const UniqueFd before, open_file(path, O_RDONLY));
-  // The newest are at the end. A line that begins before that is left out.
-  struct stat found {};
-  if (::fstat(before.get(), &found) != 0) return fail_errno("read", path, errno);
-  const auto largest = static_cast<off_t>(kLargestJournal);
-  if (found.st_size > largest && ::lseek(before.get(), found.st_size - largest, SEEK_SET) < 0)
-    return fail_errno("read", path, errno);
-  const auto text = read_limited(before.get(), kLargestJournal);
-  if (!text) return fail_errno("read", path, errno);
-  firings = read_lines(*text);
-  std::erase_if(firings, [oldest](const Firing& each) { return each.time < oldest; });
-  for (Firing& each : firings) {
-    if (each.state != Firing::State::under_way) continue;
-    each.state = Firing::State::broken_off;
-    each.why = "the agent ended meanwhile";
-  }
-  auto journal = std::unique_ptr<FiringJournal>(new FiringJournal(directory, path, std::move(lock)));
+  auto journal = std::unique_ptr<FiringJournal>(new FiringJournal(std::move(lock), std::move(lines)));
   RETURN_IF_ERROR(journal->replace(firings));
   return journal;
 }
 
 bool FiringJournal::is_long() const {
-  const std::lock_guard held(mutex_);
-  return size_ > kLongJournal;
+  return lines_->size() > kLongJournal;
 }
 
 Result<void> FiringJournal::replace(const std::vector<Firing>& firings) {
-  const std::lock_guard held(mutex_);
-  std::string lines;
-  for (const Firing& each : firings) lines += to_json(each) + "\n";
-  // Whatever happens meanwhile, one of both is there as a whole.
-  const std::string next = path_ + ".next";
-  std::ignore = ::unlink(next.c_str());
-  ASSIGN_OR_RETURN(UniqueFd file, open_file(next, O_WRONLY | O_APPEND | O_EXCL));
-  RETURN_IF_ERROR(write_down(file, next, lines));
-  if (::rename(next.c_str(), path_.c_str()) != 0) return fail_errno("replace", path_, errno);
-  const UniqueFd above(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!above || ::fsync(above.get()) != 0) return fail_errno("write", directory_, errno);
-  file_ = std::move(file);
-  size_ = lines.size();
-  return {};
+  std::vector<std::string> lines;
+  lines.reserve(firings.size());
+  for (const Firing& each : firings) lines.push_back(to_json(each));
+  return lines_->replace(lines);
 }
 
 Result<void> FiringJournal::append(const Firing& firing) {
-  const std::lock_guard held(mutex_);
-  const std::string line = to_json(firing) + "\n";
-  auto written = write_down(file_, path_, line);
-  if (written) {
-    size_ += line.size();
-  } else {
-    // Half a line would take the next one with it.
-    std::ignore = ::ftruncate(file_.get(), static_cast<off_t>(size_));
-  }
-  return written;
+  return lines_->append(to_json(firing));
 }
 
 Firings::Firings(std::vector<Firing> past) : all_(past.begin(), past.end()) {
@@ -239,33 +194,49 @@ std::optional<Firings::Limited> beyond_hours(const RuleLimits& limits, Firings::
 
 }  // namespace
 
-std::optional<Firings::Limited> Firings::limited(const Rule& rule, const std::string& subject,
+std::optional<Firings::Limited> Firings::limited(const Rule& rule, const std::string& subject, uid_t user,
                                                  Clock::time_point now) const {
   const RuleLimits& limits = rule.limits;
   std::vector<Past> own;
   std::vector<Past> all;
-  std::size_t under_way = 0;
+  std::vector<Past> of_user;
+  std::set<uid_t> users{user};
+  std::map<uid_t, std::size_t> under_way;
+  std::size_t all_under_way = 0;
   for (const Firing& each : all_) {
     if (each.rule != rule.name) continue;
     const bool is_under_way = each.state == Firing::State::under_way;
     if (is_under_way && each.subject == subject) return Limited{"something is being taken", std::nullopt};
-    if (is_under_way && ++under_way >= limits.at_once)
-      return Limited{"something is being taken for another application", std::nullopt};
     const Past past{std::min(each.time, now), each.bytes};
     if (!is_under_way && past.time + limits.within <= now) continue;
+    users.insert(each.user);
+    if (is_under_way) ++under_way[each.user];
+    if (is_under_way) ++all_under_way;
     all.push_back(past);
+    if (each.user == user) of_user.push_back(past);
     if (each.subject == subject) own.push_back(past);
   }
-  std::ranges::stable_sort(own, {}, &Past::time);
-  std::ranges::stable_sort(all, {}, &Past::time);
+  const auto part_of = [](auto whole, std::size_t among) {
+    return std::max<decltype(whole)>(whole / among, 1);
+  };
+  under_way.try_emplace(user, 0);
+  if (all_under_way >= limits.at_once && under_way[user] >= part_of(limits.at_once, under_way.size()))
+    return Limited{"something is being taken for another application", std::nullopt};
+  for (std::vector<Past>* each : {&own, &all, &of_user}) std::ranges::stable_sort(*each, {}, &Past::time);
   if (const auto until = until_room(own, limits.times, limits.within))
     return Limited{fmt::format("it has fired {}, which is its limit", times_text(own.size())), until};
-  if (const auto until = until_room(all, limits.total, limits.within))
-    return Limited{
-        fmt::format("it has fired {} for all applications, which is its limit", times_text(all.size())),
-        until};
-  if (const auto until = limits.bytes ? until_bytes(all, *limits.bytes, limits.within) : std::nullopt)
-    return Limited{fmt::format("it has taken {} bytes, which is its limit", *limits.bytes), until};
+  if (until_room(all, limits.total, limits.within)) {
+    const std::size_t part = part_of(limits.total, users.size());
+    if (const auto until = until_room(of_user, part, limits.within))
+      return Limited{
+          fmt::format("it has fired {} for all applications, which is its limit", times_text(all.size())),
+          until};
+  }
+  if (limits.bytes && until_bytes(all, *limits.bytes, limits.within)) {
+    const std::uint64_t part = part_of(*limits.bytes, users.size());
+    if (const auto until = until_bytes(of_user, part, limits.within))
+      return Limited{fmt::format("it has taken {} bytes, which is its limit", *limits.bytes), until};
+  }
   return beyond_hours(limits, now);
 }
 

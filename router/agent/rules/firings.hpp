@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/journal.hpp"
 #include "base/unique_fd.hpp"
 #include "router/agent/rules/rule.hpp"
 #include "router/wire/runtime.hpp"
@@ -38,6 +38,7 @@ struct Firing {
   std::string why{};
   std::vector<std::string> artifacts{};  ///< Their ids.
   std::uint64_t bytes = 0;               ///< What they take on the disk.
+  uid_t user = 0;                        ///< Of the runtime.
 };
 
 [[nodiscard]] std::string_view to_string(Firing::State state);
@@ -62,15 +63,11 @@ class FiringJournal {
   [[nodiscard]] Result<void> replace(const std::vector<Firing>& firings);
 
  private:
-  FiringJournal(std::string directory, std::string path, UniqueFd lock)
-      : directory_(std::move(directory)), path_(std::move(path)), lock_(std::move(lock)) {}
+  FiringJournal(UniqueFd lock, std::unique_ptr<Journal> lines)
+      : lock_(std::move(lock)), lines_(std::move(lines)) {}
 
-  std::string directory_;
-  std::string path_;
   UniqueFd lock_;
-  mutable std::mutex mutex_;
-  UniqueFd file_;
-  std::uint64_t size_ = 0;
+  std::unique_ptr<Journal> lines_;
 };
 
 /// What is known of the past, and so what the limits allow.
@@ -80,12 +77,14 @@ class Firings {
 
   explicit Firings(std::vector<Firing> past);
 
-  /// Why the rule may not fire for this subject at `now`, and when it may again.
+  /// Why the rule may not fire for this subject, of this user, at `now`, and when it may again. What the
+  /// limits allow for all together is each user's in equal parts, as far as others want it: a user who has
+  /// had less may still fire when the others have used up the rest.
   struct Limited {
     std::string why;
     std::optional<Clock::time_point> until;  ///< Empty: when something that is under way has ended.
   };
-  [[nodiscard]] std::optional<Limited> limited(const Rule& rule, const std::string& subject,
+  [[nodiscard]] std::optional<Limited> limited(const Rule& rule, const std::string& subject, uid_t user,
                                                Clock::time_point now) const;
   /// Whether the rule has fired for this very runtime.
   [[nodiscard]] bool has_fired(const Rule& rule, const std::string& runtime_id) const;

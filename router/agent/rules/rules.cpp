@@ -324,7 +324,7 @@ Result<void> Rules::take_incident(Watched& to, const Reading::Frame& frame) {
 void Rules::consider(const Watched& watched, RuleWatch& watch, std::optional<std::string> seen) {
   if (!seen || journal_ == nullptr || Lasting::Clock::now() < next_try_) return;
   if (is_too_old(watch.rule(), watched.runtime)) return;
-  if (firings_.limited(watch.rule(), watch.subject(), Firing::Clock::now())) return;
+  if (firings_.limited(watch.rule(), watch.subject(), watched.runtime.user, Firing::Clock::now())) return;
   watch.begin_anew();
   fire(watched.runtime, watch.rule(), std::move(*seen));
 }
@@ -340,7 +340,7 @@ void Rules::note_start(const Runtime& runtime, RuleWatch& watch) {
 void Rules::try_start(const Runtime& runtime, RuleWatch& watch) {
   if (watch.start != RuleWatch::Start::waits || journal_ == nullptr) return;
   const bool has_fired = firings_.has_fired(watch.rule(), runtime.id);
-  const auto limited = firings_.limited(watch.rule(), watch.subject(), Firing::Clock::now());
+  const auto limited = firings_.limited(watch.rule(), watch.subject(), runtime.user, Firing::Clock::now());
   // It waits for its turn, but not for hours.
   if (!has_fired && limited && !limited->until) return;
   watch.start = limited && !has_fired ? RuleWatch::Start::missed : RuleWatch::Start::over;
@@ -383,7 +383,8 @@ void Rules::try_ends() {
   std::deque<std::pair<const Rule*, Artifact>> waiting;
   std::swap(waiting, ended_);
   for (auto& [rule, crash] : waiting) {
-    const auto limited = firings_.limited(*rule, subject_of(crash.runtime), Firing::Clock::now());
+    const auto limited =
+        firings_.limited(*rule, subject_of(crash.runtime), crash.runtime.user, Firing::Clock::now());
     // It waits for its turn, but not for hours.
     if (limited && !limited->until) {
       ended_.emplace_back(rule, std::move(crash));
@@ -398,13 +399,14 @@ void Rules::fire(const Runtime& runtime, const Rule& rule, std::string cause,
   if (stopped_) return;
   const std::string subject = subject_of(runtime);
   const auto now = Firing::Clock::now();
-  if (const auto limited = firings_.limited(rule, subject, now)) {
+  if (const auto limited = firings_.limited(rule, subject, runtime.user, now)) {
     log_->info("the rule {} does not fire for {}: {}", rule.name, describe(runtime), limited->why);
     return;
   }
   firings_.forget_before(oldest());
   Firing firing{0, rule.name, subject, runtime.id, runtime.name, now, std::move(cause)};
   firing.artifacts = std::move(artifacts);
+  firing.user = runtime.user;
   const Firing& begun = firings_.begin(std::move(firing));
   log_->info("the rule {} fires for {}: {}", rule.name, describe(runtime), begun.cause);
   acting_.spawn(act(begun.number, rule, runtime));
@@ -473,9 +475,10 @@ Task<Result<void>> Rules::take_all(std::uint64_t number, const Rule& rule, const
       break;
     }
     const bool is_dump = action.kind == "dump";
-    while (is_dump && dumping_ && !stopped_) co_await dumped_.wait();
+    // One that hangs holds up its own user's alone.
+    while (is_dump && dumping_.contains(runtime.user) && !stopped_) co_await dumped_.wait();
     if (is_dump && stopped_) continue;
-    if (is_dump) dumping_ = true;
+    if (is_dump) dumping_.insert(runtime.user);
     Result<void> taken;
     if (action.command) {
       taken = co_await run_command(number, rule, action, runtime);
@@ -483,7 +486,7 @@ Task<Result<void>> Rules::take_all(std::uint64_t number, const Rule& rule, const
       taken = co_await take_one(number, rule, action, runtime);
     }
     if (is_dump) {
-      dumping_ = false;
+      dumping_.erase(runtime.user);
       dumped_.changed();
     }
     if (!taken) failures += (failures.empty() ? "" : "; ") + taken.error().message();
@@ -638,7 +641,7 @@ RuleRow Rules::row(const RuleWatch& each, const Watched& watched) const {
   if (!why_not_.empty()) {
     row.state = "can't fire";
     row.why = why_not_;
-  } else if (const auto limited = firings_.limited(rule, each.subject(), clock)) {
+  } else if (const auto limited = firings_.limited(rule, each.subject(), watched.runtime.user, clock)) {
     row.state = limited->until ? "limited" : "fires";
     row.why = limited->why;
     if (limited->until) row.until = utc_text(*limited->until);

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -224,7 +225,7 @@ class Rules {
   std::map<std::string, OwnCaller> callers_;  ///< By the rules' names, as whom they take.
   bool writing_ = false;
   transport::Condition written_;
-  bool dumping_ = false;
+  std::set<uid_t> dumping_;  ///< The users of whose runtimes a dump is being taken.
   bool stopped_ = false;
   transport::Condition dumped_;
   PerRuntime<Watched> watched_;

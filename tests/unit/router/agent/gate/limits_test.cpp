@@ -137,3 +137,44 @@ TEST_CASE("an identity that has been refused too often rests", "[router]") {
   CHECK(limit_of((*session)->count_request()) == "requests_per_second");
   CHECK((*session)->share()->used_up());
 }
+
+TEST_CASE("an identity has half of the places, and the agent as many of its own", "[router]") {
+  Places places(4, "takes", "profile");
+  const Caller alice = caller_named("alice", {});
+  const Caller bob = caller_named("bob", {});
+  std::vector<Places::Place> held;
+  for (const Caller* each : {&alice, &alice, &bob, &bob}) {
+    auto place = places.take(*each, 1000);
+    REQUIRE(place);
+    held.push_back(std::move(*place));
+    const auto more = places.take(alice, 1000);
+    CHECK(more.has_value() == (held.size() < 2));
+  }
+  CHECK(places.take(alice, 1000).error() == "the agent takes 4 profiles already");
+  // What callers have taken is none of the agent's own work.
+  Caller own = caller_named("", {});
+  own.acting_for = "the rule heap";
+  CHECK(places.take(own, 1000));
+  held.clear();
+  CHECK(places.take(alice, 1000));
+}
+
+TEST_CASE("the runtimes of one user don't hold all places for the agent's own work", "[router]") {
+  Places places(4, "keeps", "artifact");
+  std::vector<Places::Place> held;
+  const auto take = [&](const std::string& rule, uid_t user) {
+    Caller own = caller_named("", {});
+    own.acting_for = rule;
+    auto place = places.take(own, user);
+    if (place) held.push_back(std::move(*place));
+    return place.has_value();
+  };
+  CHECK(take("a", 1001));
+  CHECK(take("b", 1001));
+  CHECK(take("c", 1001));
+  CHECK(!take("d", 1001));
+  CHECK(take("d", 1002));
+  CHECK(!take("e", 1003));
+  held.clear();
+  CHECK(take("a", 1001));
+}

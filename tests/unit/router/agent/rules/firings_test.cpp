@@ -17,6 +17,9 @@ namespace {
 
 using Clock = Firing::Clock;
 
+constexpr uid_t kUser = 1000;
+constexpr uid_t kOther = 1001;
+
 Rule rule_with(std::size_t times, std::chrono::milliseconds within = 1h) {
   Rule rule;
   rule.name = "heap";
@@ -25,8 +28,10 @@ Rule rule_with(std::size_t times, std::chrono::milliseconds within = 1h) {
   return rule;
 }
 
-Firing firing(std::string subject, Clock::time_point time, Firing::State state = Firing::State::done) {
+Firing firing(std::string subject, Clock::time_point time, Firing::State state = Firing::State::done,
+              uid_t user = kUser) {
   Firing made;
+  made.user = user;
   made.rule = "heap";
   made.subject = std::move(subject);
   made.runtime_id = "id";
@@ -47,43 +52,43 @@ TEST_CASE("a rule fires so often within its time", "[rules]") {
   const auto now = Clock::now();
   Firings firings({});
   const Rule rule = rule_with(2);
-  CHECK(!firings.limited(rule, "a", now));
+  CHECK(!firings.limited(rule, "a", kUser, now));
   firings.begin(firing("a", now - 50min));
-  CHECK(!firings.limited(rule, "a", now));
+  CHECK(!firings.limited(rule, "a", kUser, now));
   firings.begin(firing("a", now - 10min));
-  const auto limited = firings.limited(rule, "a", now);
+  const auto limited = firings.limited(rule, "a", kUser, now);
   REQUIRE(limited);
   CHECK(limited->until == now + 10min);
-  CHECK(!firings.limited(rule, "b", now));
-  CHECK(!firings.limited(rule, "a", now + 10min));
+  CHECK(!firings.limited(rule, "b", kUser, now));
+  CHECK(!firings.limited(rule, "a", kUser, now + 10min));
   Rule other = rule_with(1);
   other.name = "other";
-  CHECK(!firings.limited(other, "a", now));
+  CHECK(!firings.limited(other, "a", kUser, now));
 }
 
 TEST_CASE("a rule takes for one at a time", "[rules]") {
   const auto now = Clock::now();
   Firings firings({});
   const std::uint64_t number = firings.begin(firing("a", now, Firing::State::under_way)).number;
-  const auto limited = firings.limited(rule_with(5), "b", now);
+  const auto limited = firings.limited(rule_with(5), "b", kUser, now);
   REQUIRE(limited);
   CHECK(!limited->until);
   CHECK(limited->why.find("another") != std::string::npos);
   SECTION("or for so many") {
     Rule rule = rule_with(5);
     rule.limits.at_once = 2;
-    CHECK(!firings.limited(rule, "b", now));
-    CHECK(firings.limited(rule, "a", now)->why == "something is being taken");
+    CHECK(!firings.limited(rule, "b", kUser, now));
+    CHECK(firings.limited(rule, "a", kUser, now)->why == "something is being taken");
     rule.limits.total = 1;
-    CHECK(firings.limited(rule, "b", now)->why.find("for all applications") != std::string::npos);
+    CHECK(firings.limited(rule, "b", kUser, now)->why.find("for all applications") != std::string::npos);
   }
   SECTION("until that has ended") {
     firings.find(number)->state = Firing::State::failed;
-    CHECK(!firings.limited(rule_with(5), "b", now));
+    CHECK(!firings.limited(rule_with(5), "b", kUser, now));
   }
   SECTION("or could not begin") {
     firings.take_back(number);
-    CHECK(!firings.limited(rule_with(1), "a", now));
+    CHECK(!firings.limited(rule_with(1), "a", kUser, now));
   }
 }
 
@@ -93,7 +98,42 @@ TEST_CASE("all applications together have a limit", "[rules]") {
   Rule rule = rule_with(1);
   rule.limits.total = 3;
   for (const char* subject : {"a", "b", "c"}) firings.begin(firing(subject, now));
-  CHECK(firings.limited(rule, "d", now)->why.find("all applications") != std::string::npos);
+  CHECK(firings.limited(rule, "d", kUser, now)->why.find("all applications") != std::string::npos);
+}
+
+TEST_CASE("a user who has used up what all have leaves others their part", "[rules]") {
+  const auto now = Clock::now();
+  Firings firings({});
+  Rule rule = rule_with(5);
+  rule.limits.total = 4;
+  rule.limits.bytes = 1000;
+  for (const char* subject : {"a", "b", "c", "d"}) firings.begin(firing(subject, now)).bytes = 500;
+  CHECK(firings.limited(rule, "e", kUser, now)->until == now + 1h);
+  CHECK(!firings.limited(rule, "e", kOther, now));
+  SECTION("which is equal") {
+    firings.begin(firing("e", now, Firing::State::done, kOther)).bytes = 400;
+    CHECK(!firings.limited(rule, "e", kOther, now));
+    SECTION("in number") {
+      firings.begin(firing("e", now, Firing::State::done, kOther)).bytes = 1;
+      CHECK(firings.limited(rule, "e", kOther, now)->until == now + 1h);
+    }
+    SECTION("and in bytes") {
+      rule.limits.total = 100;
+      firings.begin(firing("e", now, Firing::State::done, kOther)).bytes = 100;
+      CHECK(firings.limited(rule, "e", kOther, now)->why.find("1000 bytes") != std::string::npos);
+    }
+  }
+  CHECK(firings.limited(rule, "e", kUser, now));
+}
+
+TEST_CASE("what hangs at one user's runtime holds up no other user's", "[rules]") {
+  const auto now = Clock::now();
+  Firings firings({});
+  firings.begin(firing("a", now, Firing::State::under_way));
+  CHECK(firings.limited(rule_with(5), "b", kUser, now));
+  CHECK(!firings.limited(rule_with(5), "b", kOther, now));
+  firings.begin(firing("b", now, Firing::State::under_way, kOther));
+  CHECK(firings.limited(rule_with(5), "c", kOther, now));
 }
 
 TEST_CASE("what a rule takes has a limit", "[rules]") {
@@ -102,9 +142,9 @@ TEST_CASE("what a rule takes has a limit", "[rules]") {
   Rule rule = rule_with(5);
   rule.limits.bytes = 1000;
   firings.begin(firing("a", now)).bytes = 999;
-  CHECK(!firings.limited(rule, "a", now));
+  CHECK(!firings.limited(rule, "a", kUser, now));
   firings.begin(firing("a", now)).bytes = 1;
-  CHECK(firings.limited(rule, "a", now)->until == now + 1h);
+  CHECK(firings.limited(rule, "a", kUser, now)->until == now + 1h);
 }
 
 TEST_CASE("a rule has hours", "[rules]") {
@@ -115,9 +155,9 @@ TEST_CASE("a rule has hours", "[rules]") {
   ::localtime_r(&seconds, &parts);
   const int minute = parts.tm_hour * 60 + parts.tm_min;
   rule.limits.hours = {(minute + 1439) % 1440, (minute + 2) % 1440};
-  CHECK(!firings.limited(rule, "a", Clock::from_time_t(seconds)));
+  CHECK(!firings.limited(rule, "a", kUser, Clock::from_time_t(seconds)));
   rule.limits.hours = {(minute + 5) % 1440, (minute + 10) % 1440};
-  const auto limited = firings.limited(rule, "a", Clock::from_time_t(seconds));
+  const auto limited = firings.limited(rule, "a", kUser, Clock::from_time_t(seconds));
   REQUIRE(limited);
   CHECK(limited->until == Clock::from_time_t(seconds) + 5min);
 }
@@ -125,7 +165,7 @@ TEST_CASE("a rule has hours", "[rules]") {
 TEST_CASE("a clock that was set back does not stop a rule for ever", "[rules]") {
   const auto now = Clock::now();
   const Firings firings({firing("a", now + 24h)});
-  CHECK(firings.limited(rule_with(1), "a", now)->until <= Clock::now() + 1h);
+  CHECK(firings.limited(rule_with(1), "a", kUser, now)->until <= Clock::now() + 1h);
 }
 
 TEST_CASE("the journal outlives the agent", "[rules]") {
