@@ -1,8 +1,9 @@
 """`farport serve --app-metrics`: what applications count, as Prometheus reads it."""
 
 import os
+import threading
 
-from harness import needs, wait
+from harness import ipc, needs, sockets, wait
 from harness.api import Api
 from harness.case import Case, main
 from harness.prometheus import parse
@@ -38,6 +39,22 @@ class AppMetrics(Scraping, Case):
                        '[roles.lister]\ncommands = ["ProcessInfo*"]\n[allow]\ncn = ["tools=observer", "lister=lister"]\n')
         cls.agent = cls.share(cls.lab.agent("--config", configuration, allow=()))
         cls.agent.wait_for(cls.application)
+
+    def test_applications_that_start_beside_a_recording_agent_go_on(self):
+        """A runtime that is asked for a session with meters in its start may stand still for ever."""
+        search = self.lab.new_directory(self.lab.far, "many")
+        agent = self.use(self.lab.agent("--app-metrics", "--recorder", search=[search], port=9101))
+        # Each says itself that it goes on, and opens its socket.
+        all_here = []
+        starting = [threading.Thread(target=lambda: all_here.append(self.use(self.lab.orders(directory=search)))) for _ in range(16)]
+        for each in starting:
+            each.start()
+        for each in starting:
+            each.join()
+        self.assertEqual(len(all_here), 16, agent.log())
+        agent.wait_for(*all_here)
+        for each in all_here:
+            self.assertEqual(ipc.parse_process_info(sockets.exchange(each.socket, ipc.process_info(), 30))[0], each.pid_inside)
 
     def test_values_are_the_applications_own(self):
         # What was counted before somebody listens is not told.

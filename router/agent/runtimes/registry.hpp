@@ -52,6 +52,7 @@ class Registry {
   /// another process is listed with that id, so one of the two is an impostor.
   [[nodiscard]] Result<std::unique_ptr<Entry>> add(Runtime runtime, DiagnosticPort& port, bool named);
 
+  [[nodiscard]] transport::Loop& loop() const { return loop_; }
   [[nodiscard]] const std::string& host() const { return host_; }
 
   /// `told` is called with the approximate size of all runtimes in bytes, whenever it changes.
