@@ -12,6 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
 #include "base/text.hpp"
 #include "config/values.hpp"
 
@@ -20,6 +21,8 @@ namespace {
 
 using nlohmann::json;
 
+/// Of a file of 4 MiB, which is the largest that is read.
+constexpr std::size_t kMostValues = 200'000;
 constexpr Milliseconds kMinute{60'000};
 constexpr Milliseconds kUsualDuration{30'000};
 constexpr Milliseconds kYear{std::chrono::hours(365 * 24)};
@@ -493,12 +496,10 @@ ConvertedRule converted(const std::string& name, const json& from, const Shared&
 
 Result<std::vector<ConvertedRule>> rules_of_dotnet_monitor(std::string_view text) {
   // Comments are allowed, as .NET does.
-  constexpr bool kIgnoreComments = true;
-  constexpr bool kThrow = true;
   json read;
   try {
-    read = json::parse(text, nullptr, kThrow, kIgnoreComments);
-  } catch (const json::exception& error) {
+    read = parse_bounded(text, kMostValues, JsonComments::skipped);
+  } catch (const std::exception& error) {
     return fail("read", "the rules", error.what(), "write JSON, without a comma before } or ]");
   }
   const json& all = read;

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/text.hpp"
+#include "base/escape.hpp"
 #include "config/declarations.hpp"
 #include "config/file.hpp"
 
@@ -11,18 +11,21 @@ namespace {
 
 /// A string of TOML: as it is where that is possible.
 std::string toml_string(std::string_view text) {
-  const auto is_control = [](char each) { return static_cast<unsigned char>(each) < ' ' || each == '\x7F'; };
-  const bool needs_escapes =
-      std::ranges::any_of(text, is_control) || text.find('\'') != std::string_view::npos;
+  // What would be shown as something else, such as control characters.
+  const bool needs_escapes = escape(text) != text || text.find('\'') != std::string_view::npos;
   const bool has_special = text.find_first_of("\"\\") != std::string_view::npos;
   if (has_special && !needs_escapes) return fmt::format("'{}'", text);
   std::string made = "\"";
-  for (const char each : text) {
-    if (is_control(each)) {
-      made += fmt::format("\\u{:04X}", static_cast<unsigned char>(each));
-    } else {
-      if (each == '"' || each == '\\') made += '\\';
+  while (!text.empty()) {
+    const std::size_t length = std::max<std::size_t>(utf8_length(text), 1);
+    const std::string_view each = text.substr(0, length);
+    text.remove_prefix(length);
+    if (each == "\"" || each == "\\") {
+      made += fmt::format("\\{}", each);
+    } else if (escape(each) == each) {
       made += each;
+    } else {
+      made += fmt::format("\\U{:08X}", static_cast<std::uint32_t>(utf8_character(each, length)));
     }
   }
   return made + "\"";

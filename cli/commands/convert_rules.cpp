@@ -1,5 +1,4 @@
 // farport convert-rules: makes rules of an agent from those of dotnet-monitor.
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <memory>
@@ -10,11 +9,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/escape.hpp"
 #include "base/files.hpp"
-#include "base/text.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/options/options.hpp"
 #include "cli/setup/rules.hpp"
+#include "cli/terminal/table.hpp"
 #include "config/dotnet_monitor.hpp"
 #include "config/file.hpp"
 
@@ -27,11 +27,8 @@ constexpr const char* kHead =
     "egress,\n"
     "# each [[egress]] here gets what it takes.\n";
 
-/// As a comment, which has one line and no control characters.
-std::string commented(std::string text) {
-  std::ranges::replace_if(
-      text, [](unsigned char each) { return each < ' ' || each == 0x7F; }, ' ');
-  return "# " + text + "\n";
+std::string commented(const std::string& text) {
+  return "# " + escape(text) + "\n";
 }
 
 Result<std::string> rules_text(const std::string& path) {

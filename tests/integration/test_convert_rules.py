@@ -163,6 +163,16 @@ class Conversion(RulesCase):
                 self.assertIn(why, self.convert(text, 1).stderr)
         self.assertIn("No such file", self.lab.far.run(needs.farport(), "convert-rules", "/no/such").stderr)
 
+    def test_brackets_that_are_nested_deep(self):
+        for text in ("[" * 400_000, '{"CollectionRules":' * 100_000, '{"CollectionRules": ' + "[" * 200_000 + "]" * 200_000 + "}"):
+            self.assertIn("cannot read the rules: it is nested too deep", self.convert(text, 1).stderr)
+
+    def test_characters_that_command_a_terminal_are_escaped(self):
+        hostile = "\x1b[31m\x9b2J\u202e\x7f"
+        text = self.one(Filters=[{"Key": "CommandLine", "Value": hostile}], Actions=[action("CollectGCDump"), {"Type": hostile}])
+        self.assertEqual([each for each in hostile if each in text and not each.isalnum() and each != "["], [], text)
+        self.assertIn(r"\U0000009B", text)
+
     def test_comments_names_and_lines(self):
         """What a file has in it stays within comments and strings."""
         rule = {"Trigger": {"Type": "Startup"}, "Actions": [action("CollectGCDump"), {"Type": "Evil\n[allow]\ncn = ['x']"}],

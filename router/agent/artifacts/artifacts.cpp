@@ -60,6 +60,20 @@ std::string new_id(const Artifact& artifact) {
   return fmt::format("{}-{}-{}-{}", time, name, artifact.runtime.pid, random_token().substr(0, 8));
 }
 
+/// Whether new_id() may have made this. The directory may have files that are no agent's.
+bool is_of_agent(std::string_view id) {
+  constexpr std::string_view kTime = "00000000T000000Z-";
+  constexpr std::string_view kToken = "-00000000";
+  if (id.size() < kTime.size() + kToken.size()) return false;
+  const auto is_like = [](std::string_view text, std::string_view pattern, const char* digits) {
+    return std::ranges::equal(text, pattern, [digits](char each, char of) {
+      return of == '0' ? std::string_view(digits).find(each) != std::string_view::npos : each == of;
+    });
+  };
+  return is_like(id.substr(0, kTime.size()), kTime, "0123456789") &&
+         is_like(id.substr(id.size() - kToken.size()), kToken, "0123456789abcdef");
+}
+
 /// Cuts all that the process has said of itself.
 void cut_texts(Runtime& runtime) {
   for (std::string* text : {&runtime.name, &runtime.os, &runtime.architecture, &runtime.version,
@@ -264,6 +278,7 @@ std::vector<Artifacts::Kept> Artifacts::contents() const {
     struct stat found {};
     if (::lstat((directory_ + "/" + name).c_str(), &found) != 0) continue;
     const std::string id = name.substr(0, name.size() - ending->size());
+    if (!is_of_agent(id)) continue;
     const auto [kept, is_new] = by_id.try_emplace(id, Kept{id, 0, Kept::Rank::leftover});
     kept->second.bytes += static_cast<std::uint64_t>(found.st_size);
     if (found.st_mtime > left_behind) kept->second.rank = Kept::Rank::fresh;

@@ -439,7 +439,10 @@ Result<OpenDump> Dumps::Job::take() {
   if (!dump && writes_full_dumps_only()) {
     dump.error().hint = kOnlyFull;
   }
-  if (dump) progress_.total = dump->size;
+  if (!dump) return dump;
+  // It may be sparse: larger than it is on the disk, and than what was expected.
+  RETURN_IF_ERROR(router::check_limit(dumps_.settings_, runtime_.name, dump->size));
+  progress_.total = dump->size;
   return dump;
 }
 

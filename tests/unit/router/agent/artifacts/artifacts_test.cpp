@@ -244,11 +244,14 @@ TEST_CASE("what a killed agent has left behind goes first", "[artifacts]") {
   leave("20260101T000001Z-old-1-00000001.json", 1000);
   leave("20260101T000002Z-new-1-00000002.nettrace.zst", std::time(nullptr));
   std::ofstream(kept.path() + "/a note") << "not ours";
+  const Names others{"session.nettrace.zst", "package.json", "20260101-orders.content.zst"};
+  for (const std::string& each : others) leave(each, 1000);
   kept.keep(ended("first", "2026-11-27T10:00:01Z"), 6'000);
   CHECK(kept.names() == Names{"first"});
   CHECK(::access((kept.path() + "/20260101T000000Z-old-1-00000000.nettrace.zst").c_str(), F_OK) != 0);
   CHECK(::access((kept.path() + "/20260101T000002Z-new-1-00000002.nettrace.zst").c_str(), F_OK) == 0);
   CHECK(::access((kept.path() + "/a note").c_str(), F_OK) == 0);
+  for (const std::string& each : others) CHECK(::access((kept.path() + "/" + each).c_str(), F_OK) == 0);
 }
 
 TEST_CASE("what a process says of itself is cut", "[artifacts]") {
