@@ -132,42 +132,99 @@ std::uint64_t ReaderBudget::share_of(ReadingTask::Kind kind) const {
   return std::clamp(total_ / 8, 2 * kMiB, 64 * kMiB);
 }
 
-ReaderBudget::Place::Place(ReaderBudget& budget, std::string owner, std::uint64_t bytes)
-    : budget_(budget), owner_(std::move(owner)), bytes_(bytes) {
-  budget_.taken_ += bytes_;
-  budget_.taken_by_[owner_] += bytes_;
+ReaderBudget::Place::Place(ReaderBudget& budget, std::string owner, std::optional<uid_t> user,
+                           std::uint64_t bytes)
+    : budget_(budget), owner_(std::move(owner)), user_(user), bytes_(bytes), needed_(budget.loop_) {
+  budget_.places_.push_back(this);
 }
 
 ReaderBudget::Place::~Place() {
-  budget_.taken_ -= bytes_;
-  const auto theirs = budget_.taken_by_.find(owner_);
-  theirs->second -= bytes_;
-  if (theirs->second == 0) budget_.taken_by_.erase(theirs);
+  std::erase(budget_.places_, this);
   budget_.returned_.changed();
 }
 
 bool ReaderBudget::has_room(const std::string& owner, std::uint64_t bytes) const {
-  const auto theirs = taken_by_.find(owner);
-  const std::uint64_t has = theirs == taken_by_.end() ? 0 : theirs->second;
-  return taken_ + bytes <= total_ && has + bytes <= total_ / 2;
+  std::uint64_t all = bytes;
+  std::uint64_t theirs = bytes;
+  for (const Place* const each : places_) {
+    all += each->bytes_;
+    if (each->owner_ == owner) theirs += each->bytes_;
+  }
+  return all <= total_ && theirs <= total_ / 2;
 }
+
+std::uint64_t ReaderBudget::has(const std::string& owner, uid_t user) const {
+  std::uint64_t bytes = 0;
+  for (const Place* const each : places_) {
+    if (each->owner_ == owner && each->user_ == user) bytes += each->bytes_;
+  }
+  return bytes;
+}
+
+bool ReaderBudget::is_before(const std::string& owner, uid_t user) const {
+  const std::uint64_t own = has(owner, user);
+  return std::ranges::any_of(waiting_, [&](const Owner& each) {
+    return each.name == owner && each.user && has(owner, *each.user) < own;
+  });
+}
+
+/// Asks the owner for a place of the user who has most, if this user has less and would have no more. It is
+/// the oldest one, of which a session is most likely to have begun: that can be ended at any time.
+void ReaderBudget::ask_back(const std::string& owner, uid_t user, std::uint64_t bytes) {
+  std::map<uid_t, std::uint64_t> all;
+  for (const Place* const each : places_) {
+    if (each->owner_ != owner || !each->user_) continue;
+    // One is on its way back.
+    if (each->is_needed_) return;
+    all[*each->user_] += each->bytes_;
+  }
+  const auto most = std::ranges::max_element(all, {}, [](const auto& each) { return each.second; });
+  if (most == all.end() || most->second < all[user] + 2 * bytes) return;
+  const auto oldest = std::ranges::find_if(
+      places_, [&](const Place* each) { return each->owner_ == owner && each->user_ == most->first; });
+  (*oldest)->is_needed_ = true;
+  (*oldest)->needed_.set();
+}
+
+class ReaderBudget::Waiting {
+ public:
+  Waiting(ReaderBudget& budget, std::string owner, std::optional<uid_t> user)
+      : budget_(budget),
+        place_(budget.waiting_.insert(budget.waiting_.end(), Owner{std::move(owner), user})) {}
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+  ~Waiting() {
+    budget_.waiting_.erase(place_);
+    budget_.returned_.changed();
+  }
+
+ private:
+  ReaderBudget& budget_;
+  std::list<Owner>::iterator place_;
+};
 
 transport::Task<std::unique_ptr<ReaderBudget::Place>> ReaderBudget::take(std::string owner,
-                                                                         std::uint64_t bytes) {
-  const transport::Deadline limit(loop_, kWait, [this] { returned_.changed(); });
-  while (!has_room(owner, bytes)) {
-    if (limit.expired()) co_return nullptr;
-    co_await returned_.wait();
+                                                                         std::uint64_t bytes,
+                                                                         std::optional<uid_t> user) {
+  const auto may_have = [&] { return has_room(owner, bytes) && (!user || !is_before(owner, *user)); };
+  if (!may_have()) {
+    const Waiting waiting(*this, owner, user);
+    const transport::Deadline limit(loop_, kWait, [this] { returned_.changed(); });
+    while (!may_have()) {
+      if (limit.expired()) co_return nullptr;
+      if (user) ask_back(owner, *user, bytes);
+      co_await returned_.wait();
+    }
   }
-  co_return std::make_unique<Place>(*this, std::move(owner), bytes);
+  co_return std::make_unique<Place>(*this, std::move(owner), user, bytes);
 }
 
-transport::Task<Result<std::unique_ptr<ReaderBudget::Place>>> Readers::place_for(ReadingTask::Kind kind,
-                                                                                 std::string owner) const {
+transport::Task<Result<std::unique_ptr<ReaderBudget::Place>>> Readers::place_for(
+    ReadingTask::Kind kind, std::string owner, std::optional<uid_t> user) const {
   if (!running())
     co_return fail("read", "what the runtime writes", "the agent's process that starts readers has ended",
                    "start the agent again");
-  auto place = co_await memory->take(std::move(owner), memory->share_of(kind));
+  auto place = co_await memory->take(std::move(owner), memory->share_of(kind), user);
   if (place == nullptr)
     co_return fail("read", "what the runtime writes",
                    "other recordings that are read at the moment use all of the memory for this",

@@ -2,9 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
+
+#include <sys/types.h>
 
 #include "profile/form.hpp"
 #include "router/helpers/helper_process.hpp"
@@ -103,32 +108,53 @@ class ReaderBudget {
   /// A reservation of memory, until it is destroyed.
   class Place {
    public:
-    Place(ReaderBudget& budget, std::string owner, std::uint64_t bytes);
+    Place(ReaderBudget& budget, std::string owner, std::optional<uid_t> user, std::uint64_t bytes);
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
     ~Place();
 
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+    /// Set when another user's runtime needs it: end the reader, and destroy this. For one waiter.
+    [[nodiscard]] transport::Event& needed() { return needed_; }
 
    private:
+    friend class ReaderBudget;
     ReaderBudget& budget_;
     std::string owner_;
+    std::optional<uid_t> user_;
     std::uint64_t bytes_;
+    bool is_needed_ = false;
+    transport::Event needed_;
   };
 
   /// Reserves memory for this owner, who may have half of the total at most. Waits for it, but not for long.
-  /// Returns nullptr if there is not enough.
-  transport::Task<std::unique_ptr<Place>> take(std::string owner, std::uint64_t bytes);
+  /// Returns nullptr if there is not enough. An owner who reads the runtimes of many users names this one's:
+  /// each user has an equal part of what the owner has, as far as it is wanted, so a user who has most may
+  /// have to give some back.
+  transport::Task<std::unique_ptr<Place>> take(std::string owner, std::uint64_t bytes,
+                                               std::optional<uid_t> user = std::nullopt);
 
   [[nodiscard]] std::uint64_t total() const { return total_; }
 
  private:
+  /// For whom memory is reserved, or waited for.
+  struct Owner {
+    std::string name;
+    std::optional<uid_t> user;
+  };
+  /// Who waits, as long as it exists.
+  class Waiting;
   [[nodiscard]] bool has_room(const std::string& owner, std::uint64_t bytes) const;
+  /// What the runtimes of this user have of the owner's.
+  [[nodiscard]] std::uint64_t has(const std::string& owner, uid_t user) const;
+  /// Whether a user waits who has less.
+  [[nodiscard]] bool is_before(const std::string& owner, uid_t user) const;
+  void ask_back(const std::string& owner, uid_t user, std::uint64_t bytes);
 
   transport::Loop& loop_;
   std::uint64_t total_;
-  std::uint64_t taken_ = 0;
-  std::map<std::string, std::uint64_t> taken_by_;
+  std::vector<Place*> places_;
+  std::list<Owner> waiting_;
   transport::Condition returned_;
 };
 
@@ -138,10 +164,10 @@ struct Readers {
   ReaderBudget* memory;                          ///< Never null.
 
   [[nodiscard]] bool running() const { return process != nullptr && process->process().running(); }
-  /// Reserves memory for a reader that `owner` wants. Waits for it, but not for long. Errors: there is not
-  /// enough memory, or the helper has ended.
+  /// Reserves memory for a reader that `owner` wants, of a runtime of this user (see ReaderBudget::take()).
+  /// Waits for it, but not for long. Errors: there is not enough memory, or the helper has ended.
   [[nodiscard]] transport::Task<Result<std::unique_ptr<ReaderBudget::Place>>> place_for(
-      ReadingTask::Kind kind, std::string owner) const;
+      ReadingTask::Kind kind, std::string owner, std::optional<uid_t> user = std::nullopt) const;
 };
 
 /// The processor time for a recording of this length: a minute plus half of the length.

@@ -1,17 +1,24 @@
 """Another user of the agent's host, who may write where a root agent looks: the runtimes of others go on being found
 and answered, and the agent stays small."""
 
+import itertools
 import os
+import re
+import threading
 import time
 
-from harness import hostile_user, ipc, needs, proc, sockets, wait
+from harness import hostile_user, http2, ipc, needs, proc, sockets, wait
 from harness.case import Case, main
+from harness.memory_group import MemoryGroup
+from harness.watched import Watched
 
 USER = 61234
 MIB = 1024
 # What it takes to answer a command is a millisecond. One that takes this long has met an agent that stands still.
 FROZEN_SECONDS = 3.0
 COMMANDS_SECONDS = 6.0
+# For how long the other user's runtimes crash, flood and hang.
+CROWD_SECONDS = float(os.environ.get("FARPORT_TEST_CROWD_SECONDS", "10"))
 
 
 class LocalUsers(Case):
@@ -119,6 +126,130 @@ class LocalUsers(Case):
                             (hostile_user.churn, 50)):
             self.begin(kind, count)
         self.assert_serves()
+
+
+RULES = """
+[[rules]]
+name = "started"
+when.start = true
+do = ["dump"]
+limit.times = 5
+
+[[rules]]
+name = "counted"
+when.counter = "Watched.Meter[watched.total]"
+when.above = 100
+do = ["gcdump"]
+"""
+# What the other user's runtimes do, and how many do so.
+CROWD = ((16, "--stream-bytes", 1 << 40), (10, "--fault", "hang"), (10, "--fault", "silent"), (6, "--fault", "garbage"),
+         (8, "--name", "watched"))
+CRASHING = 10
+
+
+class Crowd(Case):
+    """Another user with sixty runtimes, which the agent of all users finds first, records, and has rules for."""
+
+    def setUp(self):
+        self.search = self.lab.new_directory(self.lab.far, "search")
+        os.chmod(self.search, 0o1777)
+        group = MemoryGroup(self.lab.far, 64 * MIB * 1024)
+        self.addCleanup(group.remove)
+        directory = self.lab.new_directory(self.lab.far, "agent")
+        configuration = os.path.join(directory, "farport.toml")
+        with open(configuration, "w", encoding="utf-8") as file:
+            file.write(RULES)
+        self.kept_in = os.path.join(directory, "kept")
+        self.agent = self.use(self.lab.agent("--recorder", "--app-metrics", "--artifacts", self.kept_in, "--config", configuration,
+                                             search=[self.search], prefix=group.prefix))
+        self.pids = itertools.count(100_000)
+
+    def fake(self, *flags):
+        """A runtime of the other user."""
+        pid = next(self.pids)
+        process = self.lab.far.start(
+            needs.program("setpriv"), "--reuid", USER, "--regid", USER, "--clear-groups", "--inh-caps=-all",
+            needs.fake_runtime(), os.path.join(self.search, f"dotnet-diagnostic-{pid}-1-socket"), "--pid", pid, *flags, name="crowd")
+        self.addCleanup(process.kill)
+        return process
+
+    def crash_without_a_pause(self, until):
+        crashing = []
+        while not until.is_set():
+            for each in crashing:
+                each.kill()
+            crashing = [self.fake("--stream-bytes", 1 << 20) for _ in range(CRASHING)]
+            until.wait(1)
+
+    def crowd(self):
+        """Begins them, and crashes some of them until the test's end."""
+        for count, *flags in CROWD:
+            for _ in range(count):
+                self.fake(*flags)
+        over = threading.Event()
+        crashing = threading.Thread(target=self.crash_without_a_pause, args=(over,))
+        crashing.start()
+        # The fakes are ended by what is registered before.
+        self.addCleanup(crashing.join)
+        self.addCleanup(over.set)
+
+    def kept(self):
+        return http2.get(self.lab, "/v1/artifacts", port=self.agent.port)
+
+    def kept_of(self, application, kind):
+        return [each for each in self.kept()
+                if each["kind"] == kind and each["runtime"]["pid"] == application.pid_inside and each["state"] == "whole"]
+
+    def farport(self, command, application, *arguments):
+        return self.lab.near.run(needs.farport(), command, f"{self.agent.remote}/{application.pid_inside}",
+                                 *self.lab.tools_pair.flags(), *arguments)
+
+    def orders(self):
+        application = self.lab.orders(directory=self.search)
+        self.addCleanup(application.kill)
+        self.wait_until_listed(application)
+        return application
+
+    def wait_until_listed(self, application):
+        wait.until(lambda: application.pid_inside in [each["pid"] for each in self.agent.runtimes()],
+                   lambda: f"the agent finds another runtime\n{self.agent.log()[-3000:]}")
+
+    def wait_for_kept(self, application, kind):
+        found = wait.until(lambda: self.kept_of(application, kind), lambda: f"{kind}\n{self.about_rules()}")
+        return found[0]["id"]
+
+    def about_rules(self):
+        """What the agent has logged of them, and of the applications that are not the other user's."""
+        return "\n".join(line for line in self.agent.log().splitlines() if re.search("rule|orders|watched", line))[-10_000:]
+
+    def test_what_is_of_others_is_kept_their_rules_fire_and_they_are_served(self):
+        first = self.orders()
+        # By the rule, since it has started.
+        ids = [self.wait_for_kept(first, "dump")]
+        done = self.farport("trace", first, "--keep", "--duration", "1s")
+        self.assertEqual(done.code, 0, done.described)
+        ids.append(self.wait_for_kept(first, "trace"))
+        first.kill()
+        ids.append(self.wait_for_kept(first, "crash"))
+        self.crowd()
+        wait.until(lambda: len(self.agent.runtimes()) > 40, lambda: f"they are listed\n{self.agent.log()[-3000:]}")
+        end = time.monotonic() + CROWD_SECONDS
+        # The rules' places, the one for its dump and the recorder's are all in use.
+        second = self.orders()
+        ids.append(self.wait_for_kept(second, "dump"))
+        watched = self.use(Watched(self.lab, directory=self.search))
+        self.wait_until_listed(watched)
+        watched.get("/count", by=150)
+        ids.append(self.wait_for_kept(watched, "gcdump"))
+        done = self.farport("dump", watched, "--keep", "--type", "mini")
+        self.assertEqual(done.code, 0, done.described)
+        ids.append(done.stdout.strip())
+        second.kill()
+        ids.append(self.wait_for_kept(second, "crash"))
+        while time.monotonic() < end:
+            self.assertTrue(self.agent.process.running(), self.agent.process.output())
+            time.sleep(0.5)
+        self.assertEqual(set(ids) - {each["id"] for each in self.kept()}, set(), self.agent.log()[-5000:])
 
 
 if __name__ == "__main__":

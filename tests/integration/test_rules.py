@@ -88,6 +88,8 @@ class Counters(RulesCase):
 
     def test_at_eighty_columns(self):
         self.begin(rule("a-rule-with-a-name-that-is-longer-than-anybody-would-like", 'when.counter = "Watched.Meter[nothing]"\nwhen.above = 1'))
+        wait.until(lambda: "does not report this" in
+                   self.row("a-rule-with-a-name-that-is-longer-than-anybody-would-like").get("why", ""), self.agent.log)
         terminal = Terminal(self.lab.near, needs.farport(), "rules", self.agent.remote, *self.lab.tools_pair.flags(), columns=80)
         self.addCleanup(terminal.close)
         self.assertEqual(terminal.wait(), 0, terminal.shown())

@@ -150,15 +150,11 @@ tl::expected<Places::Place, std::string> Places::take(const Caller& caller, uid_
   const bool is_own = !caller.acting_for.empty();
   const auto& taken = is_own ? taken_by_agent_ : taken_;
   if (*taken >= most_) return tl::unexpected(full(most_, ""));
-  const auto theirs = counter_of(taken_by_, identity_key(caller));
-  const std::size_t most_of_one = std::max<std::size_t>(most_ / 2, 1);
-  if (*theirs >= most_of_one) return tl::unexpected(full(most_of_one, " for you"));
-  if (!is_own) return Place{CountedSlot(taken), CountedSlot(theirs), {}};
-  const auto of_user = counter_of(taken_for_, user);
-  const std::size_t most_of_user = std::max<std::size_t>(most_ - 1, 1);
-  if (*of_user >= most_of_user)
-    return tl::unexpected(full(most_of_user, fmt::format(" of the user {} by itself", user)));
-  return Place{CountedSlot(taken), CountedSlot(theirs), CountedSlot(of_user)};
+  const auto theirs = is_own ? counter_of(taken_for_, user) : counter_of(taken_by_, identity_key(caller));
+  const std::size_t most = std::max<std::size_t>(is_own ? most_ - 1 : most_ / 2, 1);
+  if (*theirs >= most)
+    return tl::unexpected(full(most, is_own ? fmt::format(" of the user {} by itself", user) : " for you"));
+  return Place{CountedSlot(taken), CountedSlot(theirs)};
 }
 
 }  // namespace farport::router

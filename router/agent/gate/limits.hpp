@@ -67,8 +67,8 @@ class CountedSlot {
 };
 
 /// Places for work of a kind of which an agent does little at once. One identity may have half of them, so
-/// that others find room. What the agent does for itself has as many of its own, which callers can't use up,
-/// and of which one is left when the runtimes of one user have all others.
+/// that others find room. What the agent does for itself has as many of its own, which callers can't use up:
+/// the runtimes of one user may have all of these but one.
 class Places {
  public:
   /// `most`: how many there are. The other two complete "the agent takes 4 profiles already".
@@ -76,10 +76,9 @@ class Places {
 
   struct Place {
     CountedSlot of_all;
-    CountedSlot of_identity;
-    CountedSlot of_user;
+    CountedSlot of_one;  ///< Of the identity, or of the user.
   };
-  /// Takes a place for the identity of `caller`, for work at a runtime of this user. Errors: all that it may
+  /// Takes a place for `caller`, for work at a runtime of this user. Errors: all that it may
   /// have are taken; why, for a person.
   [[nodiscard]] tl::expected<Place, std::string> take(const Caller& caller, uid_t user);
 

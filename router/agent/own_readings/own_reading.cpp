@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "router/agent/runtimes/start_watch.hpp"
 #include "router/readers/reader_frames.hpp"
 #include "transport/race.hpp"
 #include "transport/timer.hpp"
@@ -62,27 +63,49 @@ Task<void> OwnReading::tell_to_stop(ipc::SessionId session) {
 
 Task<void> OwnReading::run() {
   for (;;) {
-    // Reserve memory before the meters: nobody who wants the meters has to wait for this memory.
-    const auto memory = co_await readers_.place_for(settings_.kind, settings_.option);
-    if (!memory) {
-      why_not_ = memory.error().why;
-      log_->warn("cannot {} {}: {}; {}; retrying", doing_, runtime_.name, memory.error().why,
-                 memory.error().hint);
-      co_await transport::sleep(loop_, kUntilAgain);
-      continue;
-    }
-    std::optional<MeterClaims::Place> place;
-    if (settings_.meters != nullptr) place = co_await settings_.meters->hold(runtime_.id);
-    ReadingRequest wanted{{settings_.kind, (*memory)->bytes(), kProcessorSeconds}, settings_.selection};
-    const Result<HowEnded> recorded = co_await record(std::move(wanted));
-    session_.reset();
-    lost_();
-    place.reset();
-    if (recorded && *recorded == HowEnded::gave_way) continue;
-    why_not_ = recorded ? "its session has ended" : recorded.error().why;
-    if (!recorded) log_->warn("{}; retrying", recorded.error().message());
-    co_await transport::sleep(loop_, kUntilAgain);
+    const bool gave_way = co_await read_once();
+    if (!gave_way) co_await transport::sleep(loop_, kUntilAgain);
   }
+}
+
+Task<bool> OwnReading::read_once() {
+  // Before anything is reserved, of which others may have need.
+  co_await until_started(registry_, runtime_.id, settings_.recording(runtime_), kLongestStart);
+  // Reserve memory before the meters: nobody who wants the meters has to wait for this memory.
+  const auto memory = co_await readers_.place_for(settings_.kind, settings_.option, runtime_.user);
+  if (!memory) {
+    why_not_ = memory.error().why;
+    log_->warn("cannot {} {}: {}; {}; retrying", doing_, runtime_.name, memory.error().why,
+               memory.error().hint);
+    co_return false;
+  }
+  transport::Event& needed = (*memory)->needed();
+  std::optional<MeterClaims::Place> place;
+  if (settings_.meters != nullptr) {
+    place = co_await first_of(settings_.meters->hold(runtime_.id), needed.wait());
+    if (!place) {
+      note_given_back();
+      co_return false;
+    }
+  }
+  ReadingRequest wanted{{settings_.kind, (*memory)->bytes(), kProcessorSeconds}, settings_.selection};
+  const Result<HowEnded> recorded = co_await record(std::move(wanted), needed);
+  session_.reset();
+  lost_();
+  if (recorded && *recorded == HowEnded::gave_way) co_return true;
+  if (recorded && *recorded == HowEnded::gave_back) {
+    note_given_back();
+    co_return false;
+  }
+  why_not_ = recorded ? "its session has ended" : recorded.error().why;
+  if (!recorded) log_->warn("{}; retrying", recorded.error().message());
+  co_return false;
+}
+
+void OwnReading::note_given_back() {
+  why_not_ = "its user's applications had most of the memory for this, and others need it";
+  log_->info("{} of {} (pid {}) are not collected for a while: {}", settings_.what, runtime_.name,
+             runtime_.pid, why_not_);
 }
 
 Task<void> OwnReading::claimed() {
@@ -92,7 +115,14 @@ Task<void> OwnReading::claimed() {
   co_await settings_.meters->claimed(runtime_.id);
 }
 
-Task<Result<OwnReading::HowEnded>> OwnReading::record(ReadingRequest wanted_reading) {
+/// Waits until a caller reads the meters, or another user's runtime needs the memory. Returns which it was.
+Task<OwnReading::HowEnded> OwnReading::given_up(transport::Event& needed) {
+  const bool is_claimed = co_await first_of(claimed(), needed.wait());
+  co_return is_claimed ? HowEnded::gave_way : HowEnded::gave_back;
+}
+
+Task<Result<OwnReading::HowEnded>> OwnReading::record(ReadingRequest wanted_reading,
+                                                      transport::Event& needed) {
   const ipc::CollectTracing wanted = settings_.recording(runtime_);
   const auto asked = MeterClaims::Clock::now();
   CO_ASSIGN_OR_RETURN(const auto session,
@@ -105,15 +135,17 @@ Task<Result<OwnReading::HowEnded>> OwnReading::record(ReadingRequest wanted_read
   Result<void> how;
   transport::TaskSet reading(loop_);
   reading.spawn(read_to_end(*session.stream, std::move(wanted_reading), how, over));
-  const bool is_claimed = co_await first_of(claimed(), over.wait());
-  if (!is_claimed && !how) co_return tl::unexpected(how.error());
-  if (!is_claimed) co_return HowEnded::by_itself;
-  why_not_ = "a caller reads its meters in another way";
-  log_->info("{} of {} (pid {}) are not collected while a caller reads its meters", settings_.what,
-             runtime_.name, runtime_.pid);
+  const auto gives_up = co_await first_of(given_up(needed), over.wait());
+  if (!gives_up && !how) co_return tl::unexpected(how.error());
+  if (!gives_up) co_return HowEnded::by_itself;
+  if (*gives_up == HowEnded::gave_way) {
+    why_not_ = "a caller reads its meters in another way";
+    log_->info("{} of {} (pid {}) are not collected while a caller reads its meters", settings_.what,
+               runtime_.name, runtime_.pid);
+  }
   // Reading goes on meanwhile: the session must exist for as long as its stop is under way.
   co_await stop();
-  co_return HowEnded::gave_way;
+  co_return *gives_up;
 }
 
 Task<void> OwnReading::read_to_end(transport::FdStream& from, ReadingRequest wanted, Result<void>& how,

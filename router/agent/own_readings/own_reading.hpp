@@ -54,12 +54,16 @@ class OwnReading {
   transport::Task<void> end();
 
  private:
-  enum class HowEnded : std::uint8_t { by_itself, gave_way };
+  enum class HowEnded : std::uint8_t { by_itself, gave_way, gave_back };
 
   transport::Task<void> run();
   transport::Task<void> stop();
   transport::Task<void> tell_to_stop(ipc::SessionId session);
-  transport::Task<Result<HowEnded>> record(ReadingRequest wanted);
+  /// Returns whether it gave way to a caller, and so is to be tried again at once.
+  transport::Task<bool> read_once();
+  void note_given_back();
+  transport::Task<HowEnded> given_up(transport::Event& needed);
+  transport::Task<Result<HowEnded>> record(ReadingRequest wanted, transport::Event& needed);
   transport::Task<void> read_to_end(transport::FdStream& from, ReadingRequest wanted, Result<void>& how,
                                     transport::Event& over);
   transport::Task<Result<void>> read(transport::FdStream& from, ReadingRequest wanted);

@@ -19,9 +19,6 @@ Task<DiagnosticPort::Connection> open_port(Registry& registry, std::string runti
   co_return opened;
 }
 
-/// One that gets little of a processor takes its time.
-constexpr transport::Milliseconds kStart{60'000};
-
 /// All that a runtime says where all its sessions are in use.
 const char* hint_for(const Error& refused) {
   return refused.cause == Cause::runtime(ipc::hresult::kFail) ? "perhaps all its 64 sessions are in use" : "";
@@ -31,7 +28,7 @@ const char* hint_for(const Error& refused) {
 
 Task<Result<OwnSession>> begin_own_session(Registry& registry, MemoryGroups& groups, Runtime runtime,
                                            const char* doing, ipc::CollectTracing wanted) {
-  co_await until_started(registry, runtime.id, wanted, kStart);
+  co_await until_started(registry, runtime.id, wanted, kLongestStart);
   const auto room = co_await groups.room_of(runtime.id);
   if (room) wanted.buffer_size_mb = std::min(wanted.buffer_size_mb, buffer_within(*room));
   auto connection = co_await open_port(registry, runtime.id);

@@ -18,16 +18,18 @@ def own_lines(lines):
 
 
 class Watched:
-    """It runs on the far host. `prefix`: what comes before its command."""
+    """It runs on the far host. `prefix`: what comes before its command. `directory`: its TMPDIR."""
 
-    def __init__(self, lab, prefix=(), environment=None):
+    def __init__(self, lab, prefix=(), environment=None, directory=None):
         self.host = lab.far
+        directory = directory or lab.far.tmp
+        environment = {"TMPDIR": directory} | (environment or {})
         self.journal = os.path.join(lab.new_directory(lab.far, "watched"), "journal")
         self.process = lab.far.start(*prefix, needs.watched(), "--port", PORT, "--journal", self.journal, environment=environment)
         self.process.wait_for_output("ready")
         self.pid_inside = self.process.pid_on_host
-        prefix = f"{lab.far.tmp}/dotnet-diagnostic-{self.pid_inside}-"
-        self.socket = wait.until(lambda: [path for path in lab.far.sockets() if path.startswith(prefix)],
+        prefix = f"{directory}/dotnet-diagnostic-{self.pid_inside}-"
+        self.socket = wait.until(lambda: [path for path in lab.far.sockets(directory) if path.startswith(prefix)],
                                  "the application opens its diagnostic port")[0]
 
     def get(self, path, **query):

@@ -42,12 +42,6 @@ std::chrono::milliseconds time_until_over(pid_t pid) {
   return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin);
 }
 
-ipc::CollectTracing session_of(std::vector<std::string> names) {
-  ipc::CollectTracing session;
-  for (std::string& name : names) session.providers.emplace_back().name = std::move(name);
-  return session;
-}
-
 }  // namespace
 
 TEST_CASE("a process that waits has started when it is a second old", "[router]") {
@@ -70,11 +64,4 @@ TEST_CASE("nothing is waited for where a process is not to be seen", "[router]")
     gone = child.pid();
   }
   CHECK(StartWatch(gone).is_over());
-}
-
-TEST_CASE("sessions of the runtime's own providers tell no EventSource", "[router]") {
-  CHECK(!tells_event_sources(
-      session_of({"Microsoft-Windows-DotNETRuntime", "Microsoft-DotNETCore-SampleProfiler"})));
-  CHECK(tells_event_sources(session_of({"Microsoft-Windows-DotNETRuntime", "System.Diagnostics.Metrics"})));
-  CHECK(tells_event_sources(session_of({"Orders"})));
 }
