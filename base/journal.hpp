@@ -29,7 +29,7 @@ class Journal {
   /// the file is as it was. Errors: the system's.
   [[nodiscard]] Result<void> append(std::string_view line);
   /// Writes the file anew with these lines alone: to the disk, before it takes the old one's place. Errors:
-  /// the system's; then it is as it was.
+  /// the system's; then it is as it was, or perhaps as it was to be.
   [[nodiscard]] Result<void> replace(const std::vector<std::string>& lines);
   /// In bytes.
   [[nodiscard]] std::uint64_t size() const;

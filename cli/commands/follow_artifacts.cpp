@@ -62,13 +62,18 @@ class Failures {
  public:
   /// Tells the user, unless that was said before, and has it left alone for a while.
   void note(const std::string& of, const Error& why) {
+    if (failures_.size() >= kMost && !failures_.contains(of)) return;
     Failure& failure = failures_[of];
     failure.again = Clock::now() + failure.pause;
     failure.pause = std::min(2 * failure.pause, kLongestPause);
     const std::string before = std::exchange(failure.why, why.message());
-    if (failure.why != before) print_message(failure.why);
+    if (failure.why != before) say(failure.why);
   }
   void forget(const std::string& of) { failures_.erase(of); }
+  /// Forgets what the agent does not have any more.
+  void forget_all_but(const std::set<std::string>& ids) {
+    std::erase_if(failures_, [&ids](const auto& each) { return !ids.contains(each.first); });
+  }
   [[nodiscard]] bool has(const std::string& of) const { return failures_.contains(of); }
   /// Whether it is to be left alone as yet.
   [[nodiscard]] bool pauses(const std::string& of) const {
@@ -78,12 +83,27 @@ class Failures {
 
  private:
   using Clock = std::chrono::steady_clock;
+  /// An honest agent keeps no more.
+  static constexpr std::size_t kMost = 1000;
+  static constexpr std::size_t kSaidAMinute = 30;
   struct Failure {
     std::string why;  ///< What the user was told.
     std::chrono::seconds pause = kFirstPause;
     Clock::time_point again{};
   };
+
+  /// An agent that fails in ever new ways must not fill the terminal.
+  void say(const std::string& why) {
+    if (Clock::now() - minute_ > std::chrono::minutes(1)) {
+      minute_ = Clock::now();
+      said_ = 0;
+    }
+    if (said_++ < kSaidAMinute) print_message(why);
+  }
+
   std::map<std::string, Failure> failures_;
+  Clock::time_point minute_{};
+  std::size_t said_ = 0;
 };
 
 /// What those who follow one agent each have in common.
@@ -128,7 +148,7 @@ class SlowWatch {
   transport::TaskSet watching_;
 };
 
-/// Follows one agent in one session, and receives what it keeps.
+/// Follows one agent in one session, and receives what it keeps. Let it end by itself: it may be writing.
 class AgentFollower {
  public:
   /// `following` and `failures` must outlive it. `select`: which runtimes are wanted; all if it is empty.
@@ -147,8 +167,12 @@ class AgentFollower {
   AgentFollower(const AgentFollower&) = delete;
   AgentFollower& operator=(const AgentFollower&) = delete;
 
+  /// The session takes no further requests, or has ended: what is coming is the last.
+  void set_last() { is_last_ = true; }
+  [[nodiscard]] bool has_ended() const { return has_ended_; }
+
  private:
-  /// Ends when the agent stops and has nothing more, or the directory can't be used any more.
+  /// Ends after set_last(), or if the directory can't be used any more.
   Task<void> follow();
   /// Has the agent say when there is something new. An agent that stops waits until it is listened to no
   /// more.
@@ -170,21 +194,24 @@ class AgentFollower {
   router::ConnectedAgent agent_;
   std::vector<std::string> select_;
   bool is_stopping_ = false;
+  bool is_last_ = false;
+  bool has_ended_ = false;
   transport::Event has_news_;
   transport::TaskSet listening_;
   transport::TaskSet tasks_;
 };
 
 Task<void> AgentFollower::follow() {
-  for (bool is_first = true;; is_first = false) {
+  // First: an agent that is stopped meanwhile waits for those who listen.
+  listening_.spawn(listen());
+  while (!is_last_ && !following_.refused) {
     const bool was_stopping = is_stopping_;
     const bool has_more = co_await ask();
-    if (following_.refused) co_return;
-    if (is_first) listening_.spawn(listen());
     if (was_stopping && !has_more) listening_.clear();
     co_await with_deadline(loop_, has_news_.wait(), kAskEvery);
     co_await transport::sleep(loop_, kUntilSettled);
   }
+  has_ended_ = true;
 }
 
 Task<void> AgentFollower::listen() {
@@ -202,16 +229,18 @@ Task<void> AgentFollower::listen() {
 }
 
 Task<bool> AgentFollower::ask() {
-  const auto answer =
-      co_await with_deadline(loop_, router::ask_in(*agent_.session, "GET", "/v1/artifacts"), kSlowAfter);
-  Result<std::vector<router::Artifact>> all = fail("ask", agent_.agent, slow_text());
-  if (answer && !*answer) all = tl::unexpected(answer->error());
-  if (answer && *answer) all = router::artifacts_from_json(**answer);
+  const Error slow{"ask", agent_.agent, "it is slow: its list has not come within 30 s"};
+  std::optional<transport::Deadline> late;
+  late.emplace(loop_, kSlowAfter, [this, &slow] { failures_.note(agent_.agent, slow); });
+  const auto answer = co_await router::ask_in(*agent_.session, "GET", "/v1/artifacts");
+  late.reset();
+  Result<std::vector<router::Artifact>> all = tl::unexpected(answer ? Error{} : answer.error());
+  if (answer) all = router::artifacts_from_json(*answer);
+  if (is_last_) co_return false;
   if (!all) {
     failures_.note(agent_.agent, all.error());
     co_return false;
   }
-  failures_.forget(agent_.agent);
   const bool has_more = co_await receive_all(std::move(*all));
   co_return has_more;
 }
@@ -221,22 +250,22 @@ bool AgentFollower::is_wanted(const router::Artifact& artifact) const {
 }
 
 Task<bool> AgentFollower::receive_all(std::vector<router::Artifact> all) {
+  std::set<std::string> ids;
+  for (const router::Artifact& each : all) ids.insert(each.id);
+  failures_.forget_all_but(ids);
   bool has_more = false;
   for (const router::Artifact& each : all) {
     const bool is_under_way = each.state == router::Artifact::State::under_way;
     has_more = has_more || is_under_way;
-    if (is_under_way || !is_wanted(each) || failures_.pauses(each.id)) {
-      has_more = has_more || (failures_.has(each.id) && each.only_in.empty());
-      continue;
-    }
+    if (is_under_way || !is_wanted(each)) continue;
     if (!each.only_in.empty()) {
       failures_.note(each.id,
                      Error{"receive", each.id,
                            "it was to go straight to the store " + each.only_in + ", and is not kept"});
       continue;
     }
-    co_await receive(each);
-    if (following_.refused) co_return false;
+    if (!failures_.pauses(each.id)) co_await receive(each);
+    if (following_.refused || is_last_) co_return false;
     has_more = has_more || !following_.received->has(each);
   }
   co_return has_more;
@@ -305,16 +334,19 @@ Task<void> AgentFollower::receive(router::Artifact artifact) {
     return Part(std::move(part));
   };
   const auto part = co_await transport::offloaded(loop_, std::move(begin));
-  if (!part && part.error().cause != Cause(EEXIST)) following_.refused = part.error();
   if (!part) {
-    failures_.note(artifact.id, part.error());
+    // That of this one alone, and not of the directory.
+    const bool is_its_own = part.error().cause == Cause(EEXIST) || part.error().cause == Cause(ENOSPC);
+    if (is_its_own) failures_.note(artifact.id, part.error());
+    if (!is_its_own) following_.refused = part.error();
     co_return;
   }
   const std::string id = artifact.id;
   const auto path = co_await receive_into(*part, std::move(artifact));
   if (following_.refused) co_return;
   if (!path) {
-    failures_.note(id, path.error());
+    // In the next session it is tried again.
+    if (!is_last_) failures_.note(id, path.error());
     co_return;
   }
   failures_.forget(id);
@@ -366,7 +398,10 @@ Task<Result<void>> ArtifactFollower::run() {
 void ArtifactFollower::follow(const std::vector<router::ConnectedAgent>& agents, Followers& followers) {
   std::set<Session> sessions;
   for (const router::ConnectedAgent& each : agents) sessions.insert(each.session);
-  std::erase_if(followers, [&sessions](const auto& each) { return !sessions.contains(each.first); });
+  for (const auto& [session, follower] : followers) {
+    if (!sessions.contains(session)) follower->set_last();
+  }
+  std::erase_if(followers, [](const auto& each) { return each.second->has_ended(); });
   for (const router::ConnectedAgent& each : agents) {
     auto& follower = followers[each.session];
     if (follower != nullptr) continue;

@@ -10,11 +10,13 @@
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/escape.hpp"
 #include "base/files.hpp"
 #include "base/output_file.hpp"
+#include "router/wire/dump.hpp"
 #include "router/wire/json_members.hpp"
 #include "router/wire/runtime_json.hpp"
 
@@ -26,7 +28,7 @@ constexpr std::string_view kPart = ".part";
 constexpr std::string_view kAbout = ".json";
 constexpr std::size_t kPieceBytes = 256 * 1024;
 /// A file's name has at most 255 bytes, and the agent and the kind may have 64 each.
-constexpr std::size_t kMaxId = 100;
+constexpr std::size_t kMaxId = 90;
 
 /// How much is taken of a content whose size the agent has not said: it was broken off, or is made for each
 /// who gets it. What is compressed there may become some ten times as large.
@@ -150,6 +152,9 @@ Result<void> ReceivedArtifacts::read_journal() {
       return fail("read", path, fmt::format("it has a line that can't be understood ({})", line.error().why),
                   "move it away, and what has come, too: all comes once more then");
     if (!line->has_come) {
+      // Another one of an id that has come before.
+      named.erase(line->names.content);
+      named.erase(line->names.about);
       begun_[line->key] = std::move(line->names);
       return {};
     }
@@ -199,6 +204,7 @@ Result<std::unique_ptr<ArtifactPart>> ReceivedArtifacts::begin(const router::Art
     const Result<void> free = known ? Result<void>() : check_free(part_of(name));
     RETURN_IF_ERROR(free);
   }
+  RETURN_IF_ERROR(check_space(artifact));
   if (!known) {
     RETURN_IF_ERROR(journal_->append(text_of({false, key_of(artifact), names})));
     const std::lock_guard held(mutex_);
@@ -211,6 +217,19 @@ Result<std::unique_ptr<ArtifactPart>> ReceivedArtifacts::begin(const router::Art
   // What is made for each who gets it may differ each time.
   RETURN_IF_ERROR(part->read_begun(!artifact.sha256.empty()));
   return part;
+}
+
+Result<void> ReceivedArtifacts::check_space(const router::Artifact& artifact) const {
+  struct statvfs disk {};
+  if (::fstatvfs(directory_.get(), &disk) != 0) return {};
+  const std::uint64_t free = std::uint64_t{disk.f_bavail} * disk.f_frsize;
+  const std::uint64_t wanted = std::max(artifact.size, artifact.bytes);
+  if (wanted <= free) return {};
+  Error none{"receive", artifact.id,
+             fmt::format("it has {}, and only {} are free in {}", router::mebibytes(wanted),
+                         router::mebibytes(free), path_),
+             "make room", Cause(ENOSPC)};
+  return tl::unexpected(std::move(none));
 }
 
 Result<void> ReceivedArtifacts::describe(const router::Artifact& artifact, const std::string& file) const {

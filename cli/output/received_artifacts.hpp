@@ -81,7 +81,7 @@ class ReceivedArtifacts {
   /// Whether it has come before, wherever it is now.
   [[nodiscard]] bool has(const router::Artifact& artifact) const;
   /// Begins one, or continues it. Errors: a file that farport has not made is in its place (`cause` is
-  /// EEXIST), or the system's.
+  /// EEXIST), it is larger than what is free (ENOSPC), or the system's.
   [[nodiscard]] Result<std::unique_ptr<ArtifactPart>> begin(const router::Artifact& artifact,
                                                             std::string_view agent);
   /// After ArtifactPart::end(): notes that it has come, and names it. Returns its path. Errors: the system's.
@@ -89,6 +89,7 @@ class ReceivedArtifacts {
 
  private:
   [[nodiscard]] Result<void> read_journal();
+  [[nodiscard]] Result<void> check_space(const router::Artifact& artifact) const;
   [[nodiscard]] Result<void> give_name(const std::string& file) const;
   [[nodiscard]] Result<void> describe(const router::Artifact& artifact, const std::string& file) const;
   [[nodiscard]] std::optional<ReceivedNames> begun(const router::Artifact& artifact) const;

@@ -157,7 +157,8 @@ confinement::Needs needs_of(const config::ServeSettings& settings) {
   }
   if (!settings.local.empty()) places.add(directory_of(settings.local), {Access::remove});
   add_shared(settings.dump.directory);
-  places.add(settings.artifacts.directory, {Access::read, Access::write, Access::remove});
+  // Half a line of a journal is cut off.
+  places.add(settings.artifacts.directory, {Access::read, Access::write, Access::remove, Access::cut});
   // How much memory a process's group uses, and whether it was killed for lack of it.
   places.add("/sys/fs/cgroup", {Access::read});
   const bool dials = !settings.dial.empty();

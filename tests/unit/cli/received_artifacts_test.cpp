@@ -76,7 +76,9 @@ TEST_CASE("farport names what is received, whatever an agent says") {
   CHECK(named("k8s://prod/ds/farport", "../../x", "y") == "k8s___prod_ds_farport__._.._x_y.nettrace");
   CHECK(named("-rf", "", "y") == "_rf_dotnet_y.nettrace");
   CHECK(named(".hidden", "trace", "y") == "_hidden_trace_y.nettrace");
-  CHECK(named(std::string(500, 'a'), std::string(500, 'k'), std::string(200, 'i')).size() < 240);
+  // With "." and ".part" it must fit into 255 bytes, and the ending has up to 20.
+  CHECK(named(std::string(500, 'a'), std::string(500, 'k'), std::string(200, 'i')).size() <=
+        249 - 20 + std::string_view(".nettrace").size());
 }
 
 TEST_CASE("what has come does not come again, also from another agent and after a start") {
@@ -123,6 +125,33 @@ TEST_CASE("a part is only continued if it was begun here, and as the same artifa
   REQUIRE(!other);
   CHECK(other.error().cause == farport::Cause(EEXIST));
   CHECK(content_of(directory.path() + "/.one_trace_a.nettrace.part") == "con");
+}
+
+TEST_CASE("half of another artifact does not get the name of one that has come and was moved away") {
+  const TemporaryDirectory directory;
+  const Artifact other = artifact("a", "another content");
+  {
+    const auto received = open(directory);
+    for (const std::string& path :
+         {receive(*received, artifact("a", "content"), "content"), directory.path() + "/one_trace_a.json"})
+      std::filesystem::remove(path);
+    const auto part = received->begin(other, "one");
+    REQUIRE(part);
+    REQUIRE((*part)->append(bytes_of("another")));
+  }
+  const auto received = open(directory);
+  CHECK(!std::filesystem::exists(directory.path() + "/one_trace_a.nettrace"));
+  CHECK(content_of(receive(*received, other, "another content")) == "another content");
+}
+
+TEST_CASE("what is larger than what is free is not begun") {
+  const TemporaryDirectory directory;
+  const auto received = open(directory);
+  Artifact huge = artifact("a", "content");
+  huge.size = std::uint64_t{1} << 60;
+  const auto begun = received->begin(huge, "one");
+  REQUIRE(!begun);
+  CHECK(begun.error().cause == farport::Cause(ENOSPC));
 }
 
 TEST_CASE("no file of the user's own is replaced") {
