@@ -264,11 +264,15 @@ class HostileAgentsThatAreFollowed(Case):
     def hostile(self, artifacts, content):
         """An agent that lists these, and answers with `content` whoever asks for one."""
         def answers(number, request):
+            # A session asks for the runtimes, then for changes of the list of artifacts, and then for that.
             if number == 0:
                 request.head()
                 request.body(event("listed"))
                 request.wait()
             elif number == 1:
+                request.head()
+                request.wait()
+            elif number == 2:
                 request.head()
                 request.body(json.dumps(artifacts).encode(), end=True)
             else:

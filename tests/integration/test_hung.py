@@ -76,7 +76,7 @@ class Hung(Case):
         process.wait_for_output("waiting for up to 30 s (--timeout)")
         self.application.process.thaw()
         self.assertEqual(process.wait(), 0, process.output())
-        self.assertIn("Orders.Order ", process.stdout())
+        self.assertIn("Orders.Order[]", process.stdout())
 
     def test_a_profile_of_the_kernels_does_without_it(self):
         file = self.file("x.folded")
