@@ -25,7 +25,7 @@ namespace {
 
 constexpr const char* kJournal = ".farport-received";
 constexpr std::string_view kPart = ".part";
-constexpr std::string_view kAbout = ".json";
+constexpr std::string_view kDescription = ".json";
 constexpr std::size_t kPieceBytes = 256 * 1024;
 /// A file's name has at most 255 bytes, and the agent and the kind may have 64 each.
 constexpr std::size_t kMaxId = 90;
@@ -85,7 +85,7 @@ std::string key_of(const router::Artifact& artifact) {
 ReceivedNames received_names(std::string_view agent, const router::Artifact& artifact) {
   const std::string name = fmt::format("{}_{}_{}", file_name_for(agent), file_name_for(artifact.kind),
                                        artifact.id.substr(0, kMaxId));
-  return {name + artifact.ending, name + std::string(kAbout)};
+  return {name + artifact.ending, name + std::string(kDescription)};
 }
 
 ArtifactPart::ArtifactPart(UniqueFd file, std::string path, router::Artifact artifact)

@@ -28,7 +28,7 @@ namespace farport::router {
 namespace {
 
 /// The longest file name in Linux.
-constexpr std::size_t kLongestName = 255;
+constexpr std::size_t kLongestFileName = 255;
 /// The number of digits of a build id, which has 8 to 64 bytes.
 constexpr std::size_t kMinDigits = 16;
 constexpr std::size_t kMaxDigits = 128;
@@ -41,7 +41,7 @@ bool is_build_id(std::string_view text) {
 }
 
 bool is_file_name(std::string_view text) {
-  return !text.empty() && text.size() <= kLongestName && text != "." && text != ".." &&
+  return !text.empty() && text.size() <= kLongestFileName && text != "." && text != ".." &&
          std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= ' '; });
 }
 

@@ -146,7 +146,7 @@ constexpr transport::Milliseconds kUnansweredAfter{3000};
 /// How long to wait for a session with meters to begin after its tool has gone.
 constexpr transport::Milliseconds kBegins{10'000};
 /// How long a session waits for the end of a runtime's start.
-constexpr transport::Milliseconds kStart{10'000};
+constexpr transport::Milliseconds kStartForCaller{10'000};
 
 /// Whether a runtime answers this command soon, whatever it has to do for it.
 bool is_answered_soon(ipc::Command command) {
@@ -304,7 +304,7 @@ Task<void> DiagnosticConnections::carry(const Caller& caller, tl::expected<Runti
   Carried carried{entry, metrics_};
   std::optional<MeterReading> reading;
   if (const auto begun = session_begun_by(*first)) {
-    co_await until_started(registry_, entry.runtime->id, *begun, kStart);
+    co_await until_started(registry_, entry.runtime->id, *begun, kStartForCaller);
     co_await fit_buffer(*entry.runtime, *begun, *first);
     reading = meter_reading(*begun);
   }

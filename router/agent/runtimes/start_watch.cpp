@@ -17,10 +17,10 @@ namespace {
 constexpr std::chrono::milliseconds kProcessorTime{1000};
 constexpr std::chrono::milliseconds kAge{1000};
 /// Between looks.
-constexpr transport::Milliseconds kFirstPause{100};
-constexpr transport::Milliseconds kLongestPause{1000};
+constexpr transport::Milliseconds kShortestBetweenLooks{100};
+constexpr transport::Milliseconds kLongestBetweenLooks{1000};
 /// A process that has just started has few.
-constexpr std::size_t kMaxThreads = 64;
+constexpr std::size_t kMostThreadsSeen = 64;
 
 /// One that waits for the processor, or for the disk, may do so anywhere in its start.
 bool is_busy(const ProcessStat& thread) {
@@ -33,7 +33,7 @@ bool StartWatch::is_over() {
   const auto stat = process_stat(pid_);
   if (!stat || from_ticks(stat->processor_time) >= kProcessorTime) return true;
   const bool is_young = std::chrono::system_clock::now() - time_at(stat->start_time) < kAge;
-  const bool rests = !is_busy(*stat) && !std::ranges::any_of(thread_stats(pid_, kMaxThreads), is_busy);
+  const bool rests = !is_busy(*stat) && !std::ranges::any_of(thread_stats(pid_, kMostThreadsSeen), is_busy);
   const bool has_rested = rests && rested_at_ == stat->processor_time;
   rested_at_ = rests ? std::optional(stat->processor_time) : std::nullopt;
   return has_rested && !is_young;
@@ -50,11 +50,11 @@ transport::Task<void> until_started(const Registry& registry, std::string runtim
   const auto start = std::make_shared<StartWatch>(port->process().pid);
   // Not on the loop: a process may have many threads, and a user many processes.
   const std::function<bool()> look = [start] { return start->is_over(); };
-  for (transport::Milliseconds pause = kFirstPause; Clock::now() < give_up;) {
+  for (transport::Milliseconds pause = kShortestBetweenLooks; Clock::now() < give_up;) {
     const bool is_over = co_await transport::offloaded(registry.loop(), look);
     if (is_over) co_return;
     co_await transport::sleep(registry.loop(), pause);
-    pause = std::min(2 * pause, kLongestPause);
+    pause = std::min(2 * pause, kLongestBetweenLooks);
   }
 }
 
