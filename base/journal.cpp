@@ -31,12 +31,9 @@ Result<void> write_down(const UniqueFd& file, const std::string& path, std::stri
   return {};
 }
 
-/// That the file has this name, too.
-Result<void> write_down_name(const std::string& path) {
-  const std::string directory = directory_of(path);
-  const UniqueFd above(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!above || ::fsync(above.get()) != 0) return fail_errno("write", directory, errno);
-  return {};
+Result<void> keep_name(const std::string& path) {
+  const int error = write_name_down(path);
+  return error == 0 ? Result<void>() : fail_errno("write", directory_of(path), error);
 }
 
 }  // namespace
@@ -44,7 +41,7 @@ Result<void> write_down_name(const std::string& path) {
 Result<std::unique_ptr<Journal>> Journal::open(std::string path,
                                                const std::function<Result<void>(std::string_view)>& take) {
   ASSIGN_OR_RETURN(UniqueFd file, open_file(path, 0));
-  RETURN_IF_ERROR(write_down_name(path));
+  RETURN_IF_ERROR(keep_name(path));
   auto journal = std::unique_ptr<Journal>(new Journal(std::move(path), std::move(file)));
   RETURN_IF_ERROR(journal->read_lines(take));
   return journal;
@@ -97,7 +94,7 @@ Result<void> Journal::replace(const std::vector<std::string>& lines) {
   if (::rename(next.c_str(), path_.c_str()) != 0) return fail_errno("replace", path_, errno);
   file_ = std::move(file);
   size_ = text.size();
-  return write_down_name(path_);
+  return keep_name(path_);
 }
 
 std::uint64_t Journal::size() const {

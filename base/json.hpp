@@ -1,4 +1,4 @@
-// JSON from elsewhere: of the other host, which may be hostile, or of a file that somebody has found.
+// JSON that others have written: the other host, which may be hostile, or the author of a file.
 #pragma once
 
 #include <cstddef>

@@ -73,6 +73,11 @@ std::string cure_for(int error, const std::string& what, const std::string& path
 
 }  // namespace
 
+int write_name_down(const std::string& path) {
+  const UniqueFd directory(::open(directory_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return directory && ::fsync(directory.get()) == 0 ? 0 : errno;
+}
+
 OutputFile::OutputFile(std::string what, std::string path, Existing existing)
     : what_(std::move(what)), path_(std::move(path)), existing_(existing) {}
 
@@ -161,9 +166,8 @@ Result<void> OutputFile::keep() {
   RETURN_IF_ERROR(write_out());
   RETURN_IF_ERROR(take_name());
   part_.clear();
-  // Makes the name survive a power failure. The file itself is complete, so an error here is not fatal.
-  const UniqueFd directory(::open(directory_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory) std::ignore = ::fsync(directory.get());
+  // The file itself is complete, so an error here is not fatal.
+  std::ignore = write_name_down(path_);
   return {};
 }
 

@@ -16,6 +16,10 @@ namespace farport {
 /// errno.
 [[nodiscard]] int write_whole(int fd, std::span<const std::byte> bytes);
 
+/// Writes a file's name to the disk (fsync of its directory), so that it survives a power failure. Returns 0,
+/// or the errno value.
+[[nodiscard]] int write_name_down(const std::string& path);
+
 class OutputFile {
  public:
   /// What to do if a file has that name already.

@@ -47,14 +47,13 @@ constexpr transport::Milliseconds kLookEvery{1'000};
 constexpr std::chrono::seconds kFirstPause{2};
 constexpr std::chrono::seconds kLongestPause{300};
 /// An agent that answers nothing for this time, or hardly anything, is slow: it is left alone for a while.
-constexpr transport::Milliseconds kSlowAfter{30'000};
+constexpr std::chrono::seconds kSlowAfter{30};
 constexpr std::uint64_t kSlowBytes = std::uint64_t{30} << 10;
 
 using Session = std::shared_ptr<router::AgentSession>;
 
 std::string slow_text() {
-  return fmt::format("it is slow: less than {} KiB came within {} s", kSlowBytes >> 10,
-                     std::chrono::duration_cast<std::chrono::seconds>(kSlowAfter).count());
+  return fmt::format("it is slow: less than {} KiB came within {} s", kSlowBytes >> 10, kSlowAfter.count());
 }
 
 /// What could not be had of an agent, by the artifact's id, or the agent's address.
@@ -74,7 +73,6 @@ class Failures {
   void forget_all_but(const std::set<std::string>& ids) {
     std::erase_if(failures_, [&ids](const auto& each) { return !ids.contains(each.first); });
   }
-  [[nodiscard]] bool has(const std::string& of) const { return failures_.contains(of); }
   /// Whether it is to be left alone as yet.
   [[nodiscard]] bool pauses(const std::string& of) const {
     const auto failure = failures_.find(of);
@@ -180,6 +178,7 @@ class AgentFollower {
   /// Returns whether there is more to come: the agent is still taking something, or a failure is to be tried
   /// again.
   Task<bool> ask();
+  Task<Result<std::vector<router::Artifact>>> list();
   Task<bool> receive_all(std::vector<router::Artifact> all);
   [[nodiscard]] bool is_wanted(const router::Artifact& artifact) const;
   Task<void> receive(router::Artifact artifact);
@@ -228,14 +227,18 @@ Task<void> AgentFollower::listen() {
   }
 }
 
+Task<Result<std::vector<router::Artifact>>> AgentFollower::list() {
+  const transport::Deadline late(loop_, kSlowAfter, [this] {
+    failures_.note(agent_.agent,
+                   Error{"ask", agent_.agent,
+                         fmt::format("it is slow: its list has not come within {} s", kSlowAfter.count())});
+  });
+  CO_ASSIGN_OR_RETURN(const auto answer, co_await router::ask_in(*agent_.session, "GET", "/v1/artifacts"));
+  co_return router::artifacts_from_json(answer);
+}
+
 Task<bool> AgentFollower::ask() {
-  const Error slow{"ask", agent_.agent, "it is slow: its list has not come within 30 s"};
-  std::optional<transport::Deadline> late;
-  late.emplace(loop_, kSlowAfter, [this, &slow] { failures_.note(agent_.agent, slow); });
-  const auto answer = co_await router::ask_in(*agent_.session, "GET", "/v1/artifacts");
-  late.reset();
-  Result<std::vector<router::Artifact>> all = tl::unexpected(answer ? Error{} : answer.error());
-  if (answer) all = router::artifacts_from_json(*answer);
+  auto all = co_await list();
   if (is_last_) co_return false;
   if (!all) {
     failures_.note(agent_.agent, all.error());

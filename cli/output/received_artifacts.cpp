@@ -67,7 +67,7 @@ Result<Line> line_in(std::string_view text) {
                 router::text_in(object, "artifact"),
                 {router::text_in(object, "content"), router::text_in(object, "about")}};
   } catch (const std::exception& error) {
-    return fail("read", "a line", error.what());
+    return fail("read", "a line", router::reason_of(error));
   }
 }
 

@@ -5,7 +5,7 @@ import os
 import pathlib
 import time
 
-from harness import needs, wait
+from harness import followed, needs, wait
 from harness.case import Case, main
 from harness.engines import Docker
 from harness.images import SHELL, Image
@@ -141,12 +141,12 @@ class OfDocker(Case):
         received = self.lab.new_directory(self.lab.far, "received")
         follower = self.lab.far.start(needs.farport(), "artifacts", *VIA, "--follow", received, **self.options())
         self.addCleanup(follower.stop)
-        wait.until(lambda: any(name.endswith(f"_{identifier}.nettrace") for name in os.listdir(received)), lambda: log() + follower.output())
+        wait.until(lambda: followed.has_come(received, identifier, ".nettrace"), lambda: log() + follower.output())
         self.engine.docker("start", "orders")
         wait.until(lambda: self.farport("gcdump", "orders", "--keep", *VIA).code == 0, log)
         kept = self.assert_ok(self.farport("dump", "orders", "--keep", *VIA)).stdout.strip()
         self.engine.docker("stop", "recorder")
-        self.assertTrue(any(name.endswith(f"_{kept}.dmp") for name in os.listdir(received)), follower.output())
+        self.assertTrue(followed.has_come(received, kept, ".dmp"), follower.output())
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import os
 import re
 import time
 
-from harness import ipc, needs, proc, sockets, unprivileged, wait
+from harness import followed, ipc, needs, proc, sockets, unprivileged, wait
 from harness.case import Case, main
 from harness.fake import FakeRuntime
 from harness.scripted_agent import ScriptedAgent, artifact, event, runtime, zstd_bomb
@@ -300,7 +300,7 @@ class HostileAgentsThatAreFollowed(Case):
                                  "--duration", "1s", *self.lab.tools_pair.flags())
         self.assertEqual(done.code, 0, done.described)
         kept = done.stdout.strip()
-        wait.until(lambda: any(name.endswith(f"_trace_{kept}.nettrace") for name in os.listdir(self.directory)), process.output)
+        wait.until(lambda: followed.has_come(self.directory, f"trace_{kept}", ".nettrace"), process.output)
 
     def assert_mine(self, *paths):
         for path in paths:

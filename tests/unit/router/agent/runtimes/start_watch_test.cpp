@@ -1,39 +1,29 @@
 #include "router/agent/runtimes/start_watch.hpp"
 
 #include <chrono>
-#include <csignal>
 #include <thread>
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
 
+#include "tests/unit/child.hpp"
+
 using namespace farport;
 using namespace farport::router;
+using farport::test::ChildProcess;
 using namespace std::chrono_literals;
 
 namespace {
 
-/// A process that waits, or keeps a processor busy, until it is killed.
-class Child {
- public:
-  explicit Child(bool is_busy) : pid_(::fork()) {
-    while (pid_ == 0) {
-      if (!is_busy) ::pause();
-    }
-  }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-  ~Child() {
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-  }
-  [[nodiscard]] pid_t pid() const { return pid_; }
+void wait_for_ever() {
+  for (;;) ::pause();
+}
 
- private:
-  pid_t pid_;
-};
+void keep_a_processor_busy() {
+  for (volatile bool goes_on = true; goes_on;) {
+  }
+}
 
 std::chrono::milliseconds time_until_over(pid_t pid) {
   const auto begin = std::chrono::steady_clock::now();
@@ -45,13 +35,13 @@ std::chrono::milliseconds time_until_over(pid_t pid) {
 }  // namespace
 
 TEST_CASE("a process that waits has started when it is a second old", "[router]") {
-  const Child child(false);
+  const ChildProcess child(wait_for_ever);
   CHECK(time_until_over(child.pid()) >= 900ms);
   CHECK(time_until_over(child.pid()) < 900ms);
 }
 
 TEST_CASE("a process that is busy has started when it has had a second of a processor", "[router]") {
-  const Child child(true);
+  const ChildProcess child(keep_a_processor_busy);
   CHECK(time_until_over(child.pid()) >= 900ms);
   CHECK(StartWatch(child.pid()).is_over());
 }
@@ -60,7 +50,7 @@ TEST_CASE("nothing is waited for where a process is not to be seen", "[router]")
   CHECK(StartWatch(0).is_over());
   pid_t gone = 0;
   {
-    const Child child(false);
+    const ChildProcess child(wait_for_ever);
     gone = child.pid();
   }
   CHECK(StartWatch(gone).is_over());

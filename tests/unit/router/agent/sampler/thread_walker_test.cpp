@@ -5,16 +5,17 @@
 #include <array>
 #include <csignal>
 #include <map>
+#include <optional>
 #include <thread>
 #include <tuple>
 
 #include <fcntl.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+
+#include "tests/unit/child.hpp"
 
 using namespace farport;
 using namespace farport::router;
@@ -59,26 +60,15 @@ class Child {
   explicit Child(bool waits) {
     std::array<int, 2> ready{};
     REQUIRE(::pipe2(ready.data(), O_CLOEXEC) == 0);
-    pid_ = ::fork();
-    if (pid_ == 0) {
-      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      outer(waits, ready[1]);
-      ::_exit(1);
-    }
+    process_.emplace([&] { outer(waits, ready[1]); });
     char byte = 0;
     CHECK(::read(ready[0], &byte, 1) == 1);
     for (const int end : ready) ::close(end);
   }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-  ~Child() {
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-  }
-  [[nodiscard]] pid_t pid() const { return pid_; }
+  [[nodiscard]] pid_t pid() const { return process_->pid(); }
 
  private:
-  pid_t pid_ = 0;
+  std::optional<farport::test::ChildProcess> process_;
 };
 
 constexpr std::uint64_t kBase = 0x123000;
