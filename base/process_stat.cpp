@@ -1,5 +1,6 @@
 #include "base/process_stat.hpp"
 
+#include <cstdlib>
 #include <ctime>
 #include <fstream>
 #include <sstream>
@@ -25,6 +26,7 @@ std::optional<ProcessStat> read_stat(const std::string& path) {
   if (name_end == std::string::npos) return std::nullopt;
   std::istringstream fields(text.substr(name_end + 1));
   ProcessStat stat;
+  stat.id = std::atoi(text.c_str());
   const std::size_t name_start = text.find('(') + 1;
   stat.name = text.substr(name_start, name_end - name_start);
   fields >> stat.state >> stat.parent;
@@ -45,11 +47,14 @@ std::optional<ProcessStat> process_stat(pid_t pid) {
   return read_stat(directory_of_process(pid) + "/stat");
 }
 
+std::optional<ProcessStat> thread_stat(pid_t pid, pid_t thread) {
+  return read_stat(directory_of_process(pid) + "/task/" + std::to_string(thread) + "/stat");
+}
+
 std::vector<ProcessStat> thread_stats(pid_t pid, std::size_t most) {
   std::vector<ProcessStat> all;
-  const std::string threads = directory_of_process(pid) + "/task";
-  for (const int thread : numbered_entries(threads, most)) {
-    if (const auto stat = read_stat(threads + "/" + std::to_string(thread) + "/stat")) all.push_back(*stat);
+  for (const int thread : numbered_entries(directory_of_process(pid) + "/task", most)) {
+    if (const auto stat = thread_stat(pid, thread)) all.push_back(*stat);
   }
   return all;
 }
@@ -73,6 +78,37 @@ std::chrono::system_clock::time_point time_at(std::uint64_t ticks_after_boot) {
       std::chrono::system_clock::now() - since_boot + from_ticks(ticks_after_boot));
 }
 
+namespace {
+
+/// Takes a line about memory.
+void take_memory(ProcessStatus& status, std::string_view key, std::istringstream& values) {
+  constexpr std::uint64_t kInKib = 1024;
+  std::uint64_t kibibytes = 0;
+  if (!(values >> kibibytes)) return;
+  const std::uint64_t bytes = kibibytes * kInKib;
+  if (key == "VmRSS" || key == "VmSwap") status.memory += bytes;
+  if (key == "VmData" || key == "VmStk") status.own_memory += bytes;
+  if (key == "VmSwap") status.swapped = bytes;
+  if (key == "RssAnon") status.own_pages = bytes;
+}
+
+/// Takes a line about users and rights.
+void take_rights(ProcessStatus& status, std::string_view key, std::istringstream& values) {
+  std::uint64_t number = 0;
+  if (key == "Uid") values >> number >> status.user;
+  if (key == "Gid") values >> number >> status.group;
+  if (key == "CapPrm") values >> std::hex >> status.capabilities;
+  if (key == "Seccomp") {
+    constexpr std::uint64_t kFilter = 2;
+    status.filtered = (values >> number) && number == kFilter;
+  }
+  if (key == "Groups") {
+    while (values >> number) status.groups.push_back(static_cast<gid_t>(number));
+  }
+}
+
+}  // namespace
+
 std::optional<ProcessStatus> process_status(pid_t pid) {
   std::ifstream file(directory_of_process(pid) + "/status");
   if (!file) return std::nullopt;
@@ -83,21 +119,13 @@ std::optional<ProcessStatus> process_status(pid_t pid) {
     if (colon == std::string::npos) continue;
     const std::string_view key = std::string_view(line).substr(0, colon);
     std::istringstream values(line.substr(colon + 1));
-    std::uint64_t real = 0;
-    if (key == "Uid") values >> real >> status.user;
-    if (key == "Gid") values >> real >> status.group;
-    if (key == "CapPrm") values >> std::hex >> status.capabilities;
-    if (key == "Seccomp") {
-      constexpr std::uint64_t kFilter = 2;
-      status.filtered = (values >> std::dec >> real) && real == kFilter;
-    }
-    if (key == "VmRSS" || key == "VmSwap") {
-      constexpr std::uint64_t kInKib = 1024;
-      if (values >> std::dec >> real) status.memory += real * kInKib;
-    }
-    // One pid for each nested namespace, from ours to the process's own.
-    if (key == "NSpid") {
-      while (values >> real) status.own_pid = real;
+    if (key.starts_with("Vm") || key == "RssAnon") {
+      take_memory(status, key, values);
+    } else if (key == "NSpid") {
+      // One pid for each nested namespace, from ours to the process's own.
+      for (std::uint64_t own = 0; values >> own;) status.own_pid = own;
+    } else {
+      take_rights(status, key, values);
     }
   }
   return status;

@@ -19,6 +19,8 @@ namespace farport {
 }
 
 struct ProcessStat {
+  /// Field 1: the pid, or the thread's id.
+  pid_t id = 0;
   /// Field 2: the program's name, at most 15 bytes; the process may change it.
   std::string name;
   /// Field 3: 'R', 'S', 'T' …
@@ -42,6 +44,8 @@ inline constexpr unsigned long kPidfdGetInfo = _IOC(_IOC_READ | _IOC_WRITE, 0xFF
 /// Empty if the process has ended or isn't visible here.
 [[nodiscard]] std::optional<ProcessStat> process_stat(pid_t pid);
 
+/// The same for one of its threads.
+[[nodiscard]] std::optional<ProcessStat> thread_stat(pid_t pid, pid_t thread);
 /// The same for its threads, at most `most` of them.
 [[nodiscard]] std::vector<ProcessStat> thread_stats(pid_t pid, std::size_t most);
 
@@ -56,10 +60,14 @@ inline constexpr unsigned long kPidfdGetInfo = _IOC(_IOC_READ | _IOC_WRITE, 0xFF
 struct ProcessStatus {
   uid_t user = 0;                  ///< The effective one.
   gid_t group = 0;                 ///< The effective one.
+  std::vector<gid_t> groups{};     ///< The supplementary ones.
   std::uint64_t capabilities = 0;  ///< Effective ones: bit N is capability N (linux/capability.h).
   std::uint64_t own_pid = 0;       ///< Its pid in its own pid namespace.
   std::uint64_t memory = 0;        ///< Resident and swapped, in bytes.
-  bool filtered = false;           ///< A seccomp(2) filter applies.
+  std::uint64_t swapped = 0;       ///< What of that is swapped out, in bytes.
+  std::uint64_t own_memory = 0;  ///< The size of what is its own and it may write to, used or not, in bytes.
+  std::uint64_t own_pages = 0;   ///< What of that is resident, in bytes.
+  bool filtered = false;         ///< A seccomp(2) filter applies.
 };
 
 /// Empty if the process has ended or isn't visible here.

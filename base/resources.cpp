@@ -196,8 +196,9 @@ namespace {
 /// The number behind this word in a file of words and numbers; nothing if there is none.
 std::optional<std::uint64_t> number_behind(const std::string& path, std::string_view word) {
   std::ifstream file(path);
-  for (std::string key, value; file >> key >> value;) {
-    if (key == word) return number_in<std::uint64_t>(value);
+  for (std::string line, key, value; std::getline(file, line);) {
+    std::istringstream fields(line);
+    if (fields >> key >> value && key == word) return number_in<std::uint64_t>(value);
   }
   return std::nullopt;
 }
@@ -220,6 +221,12 @@ std::optional<MemoryUse> memory_use(const MemoryGroupFiles& group) {
   const auto less = [](std::uint64_t from, std::uint64_t what) { return from - std::min(from, what); };
   const std::uint64_t used = less(*usage, files("inactive"));
   return MemoryUse{used, *limit, less(*limit, less(used, files("active")))};
+}
+
+std::optional<std::uint64_t> available_memory() {
+  constexpr std::uint64_t kKibibyte = 1024;
+  const auto kibibytes = number_behind("/proc/meminfo", "MemAvailable:");
+  return kibibytes ? std::optional(*kibibytes * kKibibyte) : std::nullopt;
 }
 
 }  // namespace farport

@@ -63,6 +63,10 @@ struct MemoryUse {
 /// Nothing if the group has no limit, or can't be read.
 [[nodiscard]] std::optional<MemoryUse> memory_use(const MemoryGroupFiles& group);
 
+/// How many bytes of memory the host can still give without swapping (proc(5), MemAvailable). Nothing if it
+/// does not tell.
+[[nodiscard]] std::optional<std::uint64_t> available_memory();
+
 /// Limits this process's processor time for good (setrlimit(2)); beyond it the kernel kills the process.
 void limit_processor_time(std::uint32_t seconds);
 

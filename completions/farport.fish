@@ -188,6 +188,7 @@ complete -c farport -n '__fish_seen_subcommand_from dump' -s o -l output -r -F -
 complete -c farport -n '__fish_seen_subcommand_from dump' -l type -x -a 'mini heap triage full' -d 'Type of dump: mini, heap, triage or full [heap]'
 complete -c farport -n '__fish_seen_subcommand_from dump' -l force -d 'Replace an existing file'
 complete -c farport -n '__fish_seen_subcommand_from dump' -l stay -d 'Leave the dump on the runtime\'s host, and print its path there'
+complete -c farport -n '__fish_seen_subcommand_from dump' -l anyway -d 'Take it even if the application has too little memory for it, so that the kernel may end it'
 complete -c farport -n '__fish_seen_subcommand_from dump' -l keep -d 'Have the agent take it and keep it in its directory, and print its id; it goes on if this command is stopped'
 complete -c farport -n '__fish_seen_subcommand_from dump' -l longest-stop -x -d 'With --keep: if the agent has no room for it, let it go straight to a store of the agent\'s, which stops the application for as long; not if that takes longer than TIME'
 complete -c farport -n '__fish_seen_subcommand_from dump' -l help-all -d 'Print this help message with the common options, and exit'

@@ -249,6 +249,7 @@ struct DumpCommandSettings {
   bool stay = false;             ///< Leave the dump where the runtime wrote it.
   bool keep = false;             ///< Have the agent keep it.
   bool force = false;            ///< Replace an existing file.
+  bool anyway = false;           ///< Also where the application has too little memory for it.
   Milliseconds longest_stop{0};  ///< That the application may be stopped for if it goes straight to a store.
   PatienceSettings patience;
   SessionSettings session;

@@ -89,7 +89,7 @@ void say_how_long(std::uint64_t bytes, const router::Restart& restart) {
 }
 
 Task<Result<std::string>> DumpTransfer::receive(router::Runtime runtime) {
-  const router::DumpRequest request{*ipc::dump_type_named(settings_.type), 0};
+  const router::DumpRequest request{*ipc::dump_type_named(settings_.type), 0, settings_.anyway};
   std::error_code error;
   const std::string path = output_path(settings_.output, runtime.name, ".dmp");
   // Checked before the application is stopped for the dump.
@@ -103,7 +103,9 @@ Task<Result<std::string>> DumpTransfer::receive(router::Runtime runtime) {
     say_that_it_stops(runtime, restart);
     const auto condition = co_await patience_.condition(runtime);
     knows_size = condition && condition->memory > 0;
-    if (knows_size) say_how_long(router::likely_dump_size(request.type, condition->memory), *restart);
+    if (knows_size)
+      say_how_long(router::likely_dump_size(request.type, condition->memory, condition->own_memory),
+                   *restart);
   }
   // Progress shows that the agent has not refused.
   router::OnDumpProgress on_progress = [this, &runtime, &restart, knows_size,
@@ -148,7 +150,10 @@ std::string longest_stop_of(const config::DumpCommandSettings& settings) {
 int dump(const config::DumpCommandSettings& settings) {
   if (settings.keep)
     return keep(settings.remote, settings.runtime, settings.session,
-                {"dump", {{"type", settings.type}, {"longest_stop", longest_stop_of(settings)}}});
+                {"dump",
+                 {{"type", settings.type},
+                  {"longest_stop", longest_stop_of(settings)},
+                  {"anyway", settings.anyway ? "true" : ""}}});
   ASSIGN_OR_REPORT(const auto agents, agents_of({settings.remote}), kUsage);
   transport::Loop loop;
   transport::StopSource stop(loop);
@@ -189,6 +194,9 @@ RunCommand add_dump_options(CLI::App& options, config::Flags& flags) {
       ->check(CLI::IsMember({"mini", "heap", "triage", "full"}));
   options.add_flag("--force", flags.force, "Replace an existing file");
   options.add_flag("--stay", into->stay, "Leave the dump on the runtime's host, and print its path there");
+  options.add_flag(
+      "--anyway", into->anyway,
+      "Take it even if the application has too little memory for it, so that the kernel may end it");
   add_keep(options, flags);
   options
       .add_option(

@@ -136,7 +136,8 @@ std::string path_of(const std::string& runtime_id) {
 }
 
 std::string query_of(const DumpRequest& request) {
-  return "?type=" + std::string(ipc::name_of(request.type)) + "&flags=" + std::to_string(request.flags);
+  return "?type=" + std::string(ipc::name_of(request.type)) + "&flags=" + std::to_string(request.flags) +
+         (request.anyway ? "&anyway=true" : "");
 }
 
 /// Polls the dump's progress until it is cancelled.
@@ -227,8 +228,8 @@ Task<Result<void>> take_dump_for_tool(Log log, SessionManager& sessions, const R
     log->warn("the tool asked for a crash report, which is not transferred: only the dump is written to {}",
               command->path);
   }
-  Task<Result<std::uint64_t>> receiving = receive_dump(sessions, runtime.id, {command->type, command->flags},
-                                                       command->path, std::move(on_progress));
+  Task<Result<std::uint64_t>> receiving = receive_dump(
+      sessions, runtime.id, {command->type, command->flags, false}, command->path, std::move(on_progress));
   const auto received = co_await first_of(std::move(receiving), tool.gone());
   on_taken();
   if (!received) {

@@ -183,6 +183,21 @@ ipc::CollectTracing wanted_heap(std::string_view version) {
   return wanted;
 }
 
+bool asks_for_types(const ipc::CollectTracing& session) {
+  return std::ranges::any_of(session.providers, [](const ipc::Provider& provider) {
+    return provider.name == events::kRuntimeProvider && (provider.keywords & events::kTypeKeywords) != 0;
+  });
+}
+
+ipc::CollectTracing wanted_without_types() {
+  constexpr std::uint32_t kLeastBufferMb = 1;
+  constexpr std::uint32_t kErrors = 2;
+  auto wanted = wanted_of(events::kRuntimeProvider, events::kLoaderKeyword, kErrors);
+  wanted.buffer_size_mb = kLeastBufferMb;
+  wanted.rundown = false;
+  return wanted;
+}
+
 Result<ipc::CollectTracing> wanted_logs(std::string_view level, const std::vector<std::string>& categories) {
   const std::string_view usual = level.empty() ? kUsualLevel : level;
   std::vector<std::string> asked = categories;

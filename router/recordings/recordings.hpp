@@ -64,6 +64,11 @@ inline constexpr std::uint32_t kRecentFrequency = 19;
 /// the runtime's.
 [[nodiscard]] ipc::CollectTracing wanted_heap(std::string_view version);
 
+/// Whether a session asks the runtime to name types, as one of a heap does.
+[[nodiscard]] bool asks_for_types(const ipc::CollectTracing& session);
+/// The smallest session of the runtime's provider that asks for no names of types.
+[[nodiscard]] ipc::CollectTracing wanted_without_types();
+
 /// Log entries at `level` (a word of events::kLogLevels, in any case) and above, in these categories
 /// ("Orders.*", or "Orders.*:Debug" with a level of its own). With neither, those that the application's own
 /// filters let pass. Errors: an unknown level or a malformed category.

@@ -1,5 +1,7 @@
 #include "router/wire/dump.hpp"
 
+#include <algorithm>
+
 #include <fmt/core.h>
 
 #include "router/wire/json_members.hpp"
@@ -11,24 +13,24 @@ namespace {
 constexpr std::size_t kValues = 100;
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-/// What a dump contains besides resident memory: headers, tables, the runtime's own images.
+/// What a dump contains besides the process's own memory: headers, tables, the runtime's own images.
 constexpr std::uint64_t kMiniSize = 16 * kMiB;
-constexpr std::uint64_t kHeapExtra = 32 * kMiB;
-constexpr std::uint64_t kFullExtra = 96 * kMiB;
+constexpr std::uint64_t kHeapExtra = 8 * kMiB;
+constexpr std::uint64_t kFullExtra = 48 * kMiB;
 
 }  // namespace
 
-std::uint64_t likely_dump_size(ipc::DumpType type, std::uint64_t memory) {
+std::uint64_t likely_dump_size(ipc::DumpType type, std::uint64_t used, std::uint64_t own) {
   switch (type) {
     case ipc::DumpType::normal:
     case ipc::DumpType::triage:
       return kMiniSize;
     case ipc::DumpType::with_heap:
-      return memory + kHeapExtra;
+      return std::max(used, own) + kHeapExtra;
     case ipc::DumpType::full:
       break;
   }
-  return memory + kFullExtra;
+  return std::max(used, own) + kFullExtra;
 }
 
 std::string mebibytes(std::uint64_t bytes) {

@@ -15,6 +15,7 @@ namespace farport::router {
 struct DumpRequest {
   ipc::DumpType type = ipc::DumpType::with_heap;
   std::uint32_t flags = 0;  ///< ipc::dump_flag.
+  bool anyway = false;      ///< Also where the application has too little memory for it.
 };
 
 /// How far a dump is. All sizes are in bytes.
@@ -28,8 +29,9 @@ struct DumpProgress {
   bool operator==(const DumpProgress&) const = default;
 };
 
-/// The likely size of a dump of a process that uses this much memory. Both in bytes.
-[[nodiscard]] std::uint64_t likely_dump_size(ipc::DumpType type, std::uint64_t memory);
+/// The likely size of a dump of a process that uses so much memory, and may write to so much of its own. All
+/// in bytes.
+[[nodiscard]] std::uint64_t likely_dump_size(ipc::DumpType type, std::uint64_t used, std::uint64_t own);
 
 /// For example "512 MiB".
 [[nodiscard]] std::string mebibytes(std::uint64_t bytes);

@@ -423,7 +423,7 @@ std::string threads_text(const ProcessCondition& condition) {
 }  // namespace
 
 bool ProcessCondition::is_busy() const {
-  return halt == Halt::none && !traced && cores >= kBusyCores;
+  return halt == Halt::none && !traced && (runnable || cores >= kBusyCores);
 }
 
 ConditionWords describe(const ProcessCondition& condition, const Runtime& runtime) {
@@ -446,13 +446,12 @@ ConditionWords describe(const ProcessCondition& condition, const Runtime& runtim
 }
 
 std::string to_json(const ProcessCondition& condition) {
-  json object = {{"threads", condition.threads},
-                 {"running", condition.running},
-                 {"in_disk", condition.in_disk},
-                 {"cores", condition.cores},
-                 {"memory", condition.memory}};
+  json object = {{"threads", condition.threads}, {"running", condition.running},
+                 {"in_disk", condition.in_disk}, {"cores", condition.cores},
+                 {"memory", condition.memory},   {"own_memory", condition.own_memory}};
   if (condition.halt != Halt::none) object["halt"] = to_string(condition.halt);
   if (condition.traced) object["traced"] = true;
+  if (condition.runnable) object["runnable"] = true;
   if (condition.ending) object["ending"] = true;
   return text_of(object);
 }
@@ -463,6 +462,7 @@ Result<ProcessCondition> process_condition_from_json(std::string_view text) {
     ProcessCondition condition;
     condition.halt = halt_named(object.value("halt", ""));
     condition.traced = object.value("traced", false);
+    condition.runnable = object.value("runnable", false);
     condition.ending = object.value("ending", false);
     condition.threads = number_at<std::uint32_t>(object, "threads");
     condition.running = number_at<std::uint32_t>(object, "running");
@@ -470,6 +470,7 @@ Result<ProcessCondition> process_condition_from_json(std::string_view text) {
     condition.cores = object.at("cores").get<double>();
     // Older agents don't send it.
     if (object.contains("memory")) condition.memory = number_at<std::uint64_t>(object, "memory");
+    if (object.contains("own_memory")) condition.own_memory = number_at<std::uint64_t>(object, "own_memory");
     return condition;
   } catch (const std::exception& error) {
     return fail("read", "what the agent says of the process", reason_of(error));

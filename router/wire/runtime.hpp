@@ -153,8 +153,11 @@ struct ProcessCondition {
   std::uint32_t threads = 0;  ///< 0 if the process isn't visible to the agent.
   std::uint32_t running = 0;  ///< How many of them run, or are ready to.
   std::uint32_t in_disk = 0;  ///< How many wait for a disk or for memory, and can't be interrupted.
+  bool runnable = false;      ///< Some thread has been running, or ready to, for a while.
   double cores = 0;           ///< How many processors it has recently kept busy.
   std::uint64_t memory = 0;   ///< What it uses, in bytes; 0 if unknown.
+  /// How much of its own it may write to, used or not, in bytes; 0 if unknown.
+  std::uint64_t own_memory = 0;
 
   /// Whether it makes progress, however slowly.
   [[nodiscard]] bool is_busy() const;
@@ -167,7 +170,7 @@ struct ConditionWords {
 };
 [[nodiscard]] ConditionWords describe(const ProcessCondition& condition, const Runtime& runtime);
 
-/// {"halt":…,"traced":…,"ending":…,"threads":…,"running":…,"in_disk":…,"cores":…,"memory":…}
+/// {"halt":…,"traced":…,"ending":…,"threads":…,"running":…,"in_disk":…,"runnable":…,"cores":…,"memory":…,"own_memory":…}
 [[nodiscard]] std::string to_json(const ProcessCondition& condition);
 [[nodiscard]] Result<ProcessCondition> process_condition_from_json(std::string_view text);
 

@@ -7,6 +7,7 @@ import os
 import re
 import secrets
 import subprocess
+import sys
 
 from harness import http2, needs
 from harness.case import main
@@ -85,6 +86,7 @@ class Accounts(Flooded):
         for method, path in routes():
             with self.subTest(f"{method} {path}"):
                 route = f"{method} {self.path_of(path)}"
+                print(f"{method} {path}", file=sys.stderr)
                 self.assert_lives(*(self.flood_of(kind, pair, route) for kind, pair in self.callers))
                 self.assertLess(self.descriptors(), MOST_DESCRIPTORS)
                 self.assertEqual(self.group.killed(), 0)

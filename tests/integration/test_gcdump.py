@@ -168,26 +168,58 @@ class Heap(HeapCase):
         self.assertIn("No such file", self.look_whole("gcdump", "-o", directory, code=1).stderr())
 
 
-class Older(HeapCase):
-    """Older runtimes, which induce collections of their own meanwhile."""
+class Beside(HeapCase):
+    """Heaps beside what goes on in the same runtime, the recorder first of all: whole, and with the names of all types, each time."""
+    OTHERS = (("exceptions",), ("counters",), ("logs",), ("trace", "--profile", "gc-verbose"),
+              ("trace", "--profile", "dotnet-common,dotnet-sampled-thread-time"))
 
     @classmethod
     def prepare(cls):
-        cls.agent = cls.share(cls.lab.agent())
+        cls.agent = cls.share(cls.lab.agent("--recorder"))
 
-    def test_net_9_and_net_8(self):
-        for framework in ("net9.0", "net8.0"):
-            process = self.lab.far.start(needs.talkative(framework), "600")
-            target = f"{self.agent.remote}/{process.pid_on_host}"
-            wait.until(lambda: str(process.pid_on_host) in [str(runtime["pid"]) for runtime in self.agent.runtimes()],
-                       process.output)
-            for _ in range(2):
-                done = self.look_whole("gcdump", "--format", "json", target=target)
-                self.assertEqual(done.stderr(), "")
-                heap = json.loads(done.stdout())
-                self.assertTrue(heap["complete"])
-                self.assertEqual(named(heap, "System.String")[0]["module"], "System.Private.CoreLib.dll")
-            process.kill()
+    def start(self, framework):
+        """An application of this version."""
+        process = self.lab.far.start(needs.talkative(framework), "600")
+        self.addCleanup(process.kill)
+        wait.until(lambda: str(process.pid_on_host) in [str(runtime["pid"]) for runtime in self.agent.runtimes()], process.output)
+        return f"{self.agent.remote}/{process.pid_on_host}"
+
+    def assert_named(self, target):
+        done = self.look_whole("gcdump", "--format", "json", target=target)
+        self.assertEqual(done.stderr(), "")
+        heap = json.loads(done.stdout())
+        self.assertTrue(heap["complete"])
+        self.assertEqual(named(heap, "System.String")[0]["module"], "System.Private.CoreLib.dll")
+        self.assertEqual([entry for entry in heap["types"] if entry["type"].startswith("[type ")], [])
+
+    def test_each_version(self):
+        for framework in (None, "net9.0", "net8.0"):
+            with self.subTest(framework or "net10.0"):
+                target = self.start(framework)
+                for _ in range(3):
+                    self.assert_named(target)
+
+    def test_sessions_of_all_kinds(self):
+        target = self.start(None)
+        for number, (command, *arguments) in enumerate(self.OTHERS):
+            with self.subTest(command):
+                if command == "trace":
+                    arguments += ["-o", self.new_path(f"{number}.nettrace")]
+                other = self.look(command, *arguments, target=target)
+                time.sleep(2)  # it has begun by then
+                for _ in range(2):
+                    self.assert_named(target)
+                self.assertTrue(other.running(), other.output())
+                other.stop(signal.SIGINT)
+
+    def test_a_stock_tool_through_a_mirror(self):
+        target = self.start(None)
+        mirror = self.use(self.lab.mirror(target))
+        (row,) = wait.until(mirror.rows, mirror.process.output)
+        for _ in range(3):
+            walk = self.assert_ok(self.tools.driver("heapwalk", row["local_pid"])).values()
+            self.assertEqual(walk["complete"], "True")
+            self.assertGreater(int(walk["types"]), 100)
 
 
 class Refused(HeapCase):
@@ -217,10 +249,12 @@ class Wrong(HeapCase):
     def test_a_runtime_that_says_nothing_is_given_up(self):
         file = self.new_path("x.gcdump")
         process = self.look("gcdump", "--timeout", "2s", "-o", file, target=f"{self.agent.remote}/{self.scripted.pid_inside}")
-        asked = self.scripted.next()
-        asked.begin_session(7)
-        wait.until(lambda: 7 in self.scripted.stopped, process.output)
-        asked.connection.close()
+        # The first session makes it name its types, the second one is for the heap.
+        for session in (6, 7):
+            asked = self.scripted.next()
+            asked.begin_session(session)
+            wait.until(lambda number=session: number in self.scripted.stopped, process.output)
+            asked.connection.close()
         self.assertEqual(process.wait(), 1, process.output())
         self.assertIn("give it more time with --timeout", process.stderr())
         self.assertFalse(os.path.exists(file))

@@ -146,9 +146,9 @@ class Straight(StoreCase):
 
     def test_a_store_that_hangs_stops_the_application_no_longer_than_allowed(self):
         self.store = self.begin_small("slow")
-        failed = self.farport("dump", "--keep", "--longest-stop", "10s")
+        failed = self.farport("dump", "--keep", "--longest-stop", "15s")
         self.assertEqual(failed.code, 1, failed.described)
-        self.assertRegex(failed.stderr, "it was stopped for 10 s, as long as was allowed")
+        self.assertRegex(failed.stderr, "it was stopped for 15 s, as long as was allowed")
         self.assert_goes_on()
         self.assert_cut(failed.stdout.strip(), "as long as was allowed")
         wait.until(lambda: not self.processes("sleep 1000"), lambda: self.processes("sleep 1000"))

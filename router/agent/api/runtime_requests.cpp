@@ -39,6 +39,7 @@ tl::expected<DumpRequest, Refusal> request_of(const Route& route) {
     if (!number) return bad("flags must be a number");
     request.flags = *number;
   }
+  request.anyway = route.parameter("anyway") == "true";
   return request;
 }
 
@@ -107,8 +108,8 @@ Refusal no_room(Error why, std::string hint) {
 }
 
 std::string arguments_of(const DumpRequest& request, bool stay) {
-  return fmt::format(R"({{"type":"{}","flags":{},"stay":{}}})", ipc::name_of(request.type), request.flags,
-                     stay);
+  return fmt::format(R"({{"type":"{}","flags":{},"stay":{}{}}})", ipc::name_of(request.type), request.flags,
+                     stay, request.anyway ? R"(,"anyway":true)" : "");
 }
 
 std::string straight_arguments_of(const DumpRequest& request, const std::string& store) {

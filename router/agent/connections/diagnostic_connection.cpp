@@ -12,6 +12,7 @@
 #include "ipc/message.hpp"
 #include "router/agent/runtimes/probe.hpp"
 #include "router/agent/runtimes/start_watch.hpp"
+#include "router/recordings/recordings.hpp"
 #include "router/stream/compressing_stream.hpp"
 #include "router/stream/relay.hpp"
 #include "router/wire/dump.hpp"
@@ -148,10 +149,12 @@ constexpr transport::Milliseconds kBegins{10'000};
 /// How long a session waits for the end of a runtime's start.
 constexpr transport::Milliseconds kStartForCaller{10'000};
 
+/// How long the session takes at most that makes a runtime name its types again.
+constexpr transport::Milliseconds kNoTypes{5000};
+
 /// Whether a runtime answers this command soon, whatever it has to do for it.
 bool is_answered_soon(ipc::Command command) {
-  return command != ipc::kGenerateCoreDump && command != ipc::kGenerateCoreDump2 &&
-         command != ipc::kGenerateCoreDump3 && command != ipc::kStopTracing;
+  return !ipc::is_core_dump(command) && command != ipc::kStopTracing;
 }
 
 /// Adds the bytes that the relay has carried to the audit entry, and the time to the runtime's answer to the
@@ -196,6 +199,23 @@ Task<void> DiagnosticConnections::fit_buffer(const Runtime& runtime, const ipc::
                           buffer_within(*room));
   log_->info("{} (pid {}) gets a buffer of {} MB instead of {} MB: its control group has {} of memory left",
              runtime.name, runtime.pid, buffer_within(*room), session.buffer_size_mb, mebibytes(*room));
+}
+
+Task<void> DiagnosticConnections::renew_type_names(const RuntimePtr& runtime,
+                                                   const ipc::CollectTracing& session) {
+  if (!asks_for_types(session) || runtime->state == RuntimeState::suspended) co_return;
+  const ipc::CollectTracing without = wanted_without_types();
+  const auto message = ipc::encode_message(ipc::make_message(without.version, without.encode()));
+  if (!message) co_return;
+  const auto opened = co_await open_runtime(runtime->id, *message);
+  if (!opened) co_return;
+  const transport::Deadline late(loop_, kNoTypes, [&opened] {
+    (*opened)->abort(Error{"renew", "the names of types", "the runtime takes too long"});
+  });
+  const auto begun = co_await answered_session(**opened);
+  if (!begun) co_return;
+  TracingSession tracing(tracing_, runtime, *begun);
+  co_await tracing.abandon(**opened);
 }
 
 /// Opens the runtime and sends it the message. Returns nullptr on failure; the tool has been refused then.
@@ -306,6 +326,7 @@ Task<void> DiagnosticConnections::carry(const Caller& caller, tl::expected<Runti
   if (const auto begun = session_begun_by(*first)) {
     co_await until_started(registry_, entry.runtime->id, *begun, kStartForCaller);
     co_await fit_buffer(*entry.runtime, *begun, *first);
+    co_await renew_type_names(entry.runtime, *begun);
     reading = meter_reading(*begun);
   }
   MeterClaims::Place meters;

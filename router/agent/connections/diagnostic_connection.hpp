@@ -141,6 +141,10 @@ class DiagnosticConnections {
  private:
   transport::Task<bool> may_stop(const Runtime& runtime, ToolEndpoint& tool,
                                  std::optional<ipc::SessionId> session);
+  /// Has the runtime name its types again for a session that asks for them. While another session keeps its
+  /// provider on, the runtime does not notice that nobody asks for names any more, and so names each type
+  /// only once for all sessions (dotnet/diagnostics#5116). A session that asks for none makes it notice.
+  transport::Task<void> renew_type_names(const RuntimePtr& runtime, const ipc::CollectTracing& session);
   /// Makes the buffer that a session asks for smaller if the runtime has no memory for it: what it writes
   /// while nobody reads, such as its heap, fills the buffer, and for lack of memory the kernel would kill it.
   transport::Task<void> fit_buffer(const Runtime& runtime, const ipc::CollectTracing& session,

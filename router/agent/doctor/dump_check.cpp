@@ -1,13 +1,9 @@
 #include "router/agent/doctor/dump_check.hpp"
 
-#include <array>
 #include <cerrno>
-#include <climits>
 #include <cstdlib>
 
-#include <fcntl.h>
 #include <linux/capability.h>
-#include <linux/openat2.h>
 #include <linux/perf_event.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -15,61 +11,16 @@
 
 #include "base/files.hpp"
 #include "base/process_stat.hpp"
-#include "base/text.hpp"
 #include "base/unique_fd.hpp"
-#include "router/agent/dumps/dump.hpp"
+#include "router/agent/dumps/dump_need.hpp"
 #include "router/agent/runtimes/memory_group.hpp"
-#include "router/agent/runtimes/process_root.hpp"
 #include "transport/child_process.hpp"
 
 namespace farport::router {
 namespace {
 
-constexpr std::size_t kMaxMapsBytes = std::size_t{8} * 1024 * 1024;
-constexpr std::string_view kLibrary = "/libcoreclr.so";
-constexpr mode_t kMayExecute = S_IXUSR | S_IXGRP | S_IXOTH;
-
-/// The directory of the program itself; empty if that can't be read.
-std::string program_directory(const ProcessRoot& root) {
-  std::array<char, PATH_MAX> path{};
-  const ssize_t size = ::readlinkat(root.process(), "exe", path.data(), path.size());
-  return size > 0 ? directory_of(std::string(path.data(), static_cast<std::size_t>(size))) : std::string();
-}
-
-}  // namespace
-
-std::optional<std::string> coreclr_directory_in(std::string_view maps) {
-  while (!maps.empty()) {
-    const std::string_view line = take_until(maps, '\n');
-    // Only the path of a mapping contains slashes, and it is the rest of the line.
-    const std::size_t path = line.find('/');
-    if (path != std::string_view::npos && line.ends_with(kLibrary)) {
-      return std::string(line.substr(path, line.size() - path - kLibrary.size()));
-    }
-  }
-  return std::nullopt;
-}
-
-CreatedumpFile find_createdump(const ProcessRoot& root) {
-  const UniqueFd file(::openat(root.process(), "maps", O_RDONLY | O_CLOEXEC));
-  const auto maps = file ? read_limited(file.get(), kMaxMapsBytes) : std::nullopt;
-  if (!maps) return {};
-  const auto library = coreclr_directory_in(*maps);
-  const std::string directory = library ? *library : program_directory(root);
-  if (directory.empty()) return {};
-  CreatedumpFile found{CreatedumpFile::State::missing, directory + "/createdump"};
-  const UniqueFd program = root.open_beneath(found.path, O_PATH | O_CLOEXEC, RESOLVE_IN_ROOT);
-  struct stat status {};
-  if (!program || ::fstat(program.get(), &status) != 0 || !S_ISREG(status.st_mode)) return found;
-  const bool executable = (status.st_mode & kMayExecute) != 0;
-  found.state = executable ? CreatedumpFile::State::there : CreatedumpFile::State::not_executable;
-  return found;
-}
-
-namespace {
-
 using Level = Finding::Level;
-using State = CreatedumpFile::State;
+using State = Createdump::State;
 
 /// Scopes of Yama (Documentation/admin-guide/LSM/Yama.rst). In scope 1 a process may be traced by one that it
 /// has named, and the runtime names its createdump.
@@ -88,20 +39,13 @@ bool is_dumpable(pid_t pid, uid_t user) {
 }
 
 void look_at_process(DumpFacts& facts, const transport::PeerCredentials& process) {
+  facts.createdump = find_createdump(process.pid);
+  if (process.pid <= 0) return;
   facts.ptrace_scope = ptrace_scope();
   facts.dumpable = is_dumpable(process.pid, process.uid);
   if (const auto status = process_status(process.pid)) {
     facts.may_trace = (status->capabilities >> CAP_SYS_PTRACE & 1U) != 0;
     facts.filtered = status->filtered;
-  }
-  const auto root = ProcessRoot::open(process.pid);
-  if (root) {
-    facts.createdump = find_createdump(*root);
-  } else if (root.error().cause == EACCES) {
-    facts.closed = explain_refusal("process " + std::to_string(process.pid), credentials_of(::getpid()),
-                                   credentials_of(process.pid));
-  } else {
-    facts.closed = root.error();
   }
 }
 
@@ -119,11 +63,21 @@ void look_at_directory(DumpFacts& facts, const DumpSettings& settings,
     facts.no_directory = directory.error();
     return;
   }
-  const std::uint64_t size = estimate_dump(process.pid, ipc::DumpType::with_heap).value_or(0);
-  Result<void> enough = check_space(**directory, settings, name, {size, 0});
-  const auto group = MemoryGroup::find(process.pid, transport::start_time_of(process.pid));
-  if (enough && group) enough = check_memory(group->room(), name, directory->get(), size);
+  const auto status = process.pid > 0 ? process_status(process.pid) : std::nullopt;
+  if (!status) return;
+  constexpr auto kWithHeap = ipc::DumpType::with_heap;
+  const bool takes = reading_takes_memory();
+  const Result<void> enough =
+      check_space(**directory, settings, name, {dump_need(*status, kWithHeap, takes).file, 0});
   if (!enough) facts.no_directory = enough.error();
+  const auto group = MemoryGroup::find(process.pid, transport::start_time_of(process.pid));
+  if (!group) return;
+  const std::string into_memory = (*directory)->is_in_memory() ? (*directory)->path_for_runtime() : "";
+  const auto room = group->room();
+  const Result<void> heap = check_memory(room, name, *status, kWithHeap, takes, into_memory);
+  const Result<void> mini = check_memory(room, name, *status, ipc::DumpType::normal, takes, into_memory);
+  if (!heap) facts.too_large = heap.error();
+  if (!mini) facts.no_memory = mini.error();
 }
 
 Verdict refused(const std::string& name, const std::string& why, std::string hint,
@@ -152,26 +106,36 @@ std::optional<Verdict> against_tracing(const DumpFacts& facts, const std::string
   return std::nullopt;
 }
 
-std::optional<Verdict> against_createdump(const CreatedumpFile& createdump, const std::string& name) {
-  if (createdump.state == State::missing) {
-    return refused(name, "there is no createdump at " + createdump.path,
-                   "put it there: it comes with the .NET runtime, of the very same version",
-                   "there is no createdump");
+std::optional<Verdict> against_createdump(const Createdump& createdump, const std::string& name) {
+  const auto error = refusal_of(createdump, name, ipc::DumpType::full);
+  if (!error) return std::nullopt;
+  return refused(
+      name, error->why, error->hint,
+      createdump.state == State::missing ? "there is no createdump" : "createdump can't be started");
+}
+
+/// What can't be dumped of it, though something can.
+std::optional<Verdict> against_heap(const DumpFacts& facts, const std::string& name) {
+  if (facts.no_memory) {
+    return refused(name, facts.no_memory->why, facts.no_memory->hint, "there is too little memory");
   }
-  if (createdump.state == State::not_executable) {
-    return refused(name, createdump.path + " is not executable", "chmod +x it",
-                   "createdump is not executable");
+  if (facts.too_large) {
+    return Verdict{{Level::warning, name + " can't be dumped with its heap: " + facts.too_large->why,
+                    facts.too_large->hint},
+                   "can't be dumped with its heap: there is too little memory"};
+  }
+  if (const auto error = refusal_of(facts.createdump, name, ipc::DumpType::with_heap)) {
+    return Verdict{{Level::warning, name + " can be dumped by --type full alone: " + error->why, error->hint},
+                   "can be dumped by --type full alone"};
   }
   return std::nullopt;
 }
 
-/// Why something could not be examined; empty if all could.
+/// Why createdump could not be looked for; empty if it could.
 std::string unseen(const DumpFacts& facts, const OwnConfinement& own) {
-  if (facts.closed && own.files)
-    return "the agent's own confinement (Landlock) keeps it from looking into processes";
-  if (facts.closed) return facts.closed->why;
-  if (facts.createdump.state == State::unknown) return "its memory map can't be read";
-  return {};
+  if (facts.createdump.state != State::unknown) return {};
+  return own.files ? "the agent's own confinement (Landlock) keeps it from looking into processes"
+                   : facts.createdump.why;
 }
 
 }  // namespace
@@ -179,12 +143,7 @@ std::string unseen(const DumpFacts& facts, const OwnConfinement& own) {
 DumpFacts look_at_dump(const DumpSettings& settings, const transport::PeerCredentials& process,
                        const std::string& socket, const std::string& name) {
   DumpFacts facts;
-  if (process.pid > 0) {
-    look_at_process(facts, process);
-  } else {
-    facts.closed =
-        Error{"inspect", name, "its process isn't visible here", "share its pid namespace", Cause(ESRCH)};
-  }
+  look_at_process(facts, process);
   look_at_directory(facts, settings, process, socket, name);
   return facts;
 }
@@ -196,6 +155,7 @@ Verdict judge_dump(const DumpFacts& facts, const std::string& name, const OwnCon
   }
   if (auto why = against_createdump(facts.createdump, name)) return *why;
   if (auto why = against_tracing(facts, name)) return *why;
+  if (auto why = against_heap(facts, name)) return *why;
   const std::string where = " can be dumped, into " + facts.directory;
   if (const std::string why = unseen(facts, own); !why.empty()) {
     return {{Level::warning, name + where + ", if it has a createdump: that was not looked for, since " + why,

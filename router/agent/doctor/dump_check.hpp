@@ -8,8 +8,8 @@
 #include <sys/types.h>
 
 #include "base/finding.hpp"
+#include "router/agent/dumps/createdump.hpp"
 #include "router/agent/dumps/dump_directory.hpp"
-#include "router/agent/runtimes/process_root.hpp"
 #include "router/agent/sampler/perf_counters.hpp"
 
 namespace farport::router {
@@ -26,31 +26,17 @@ struct Verdict {
   std::string summary;  ///< Without any name: "can be dumped".
 };
 
-/// The directory of libcoreclr.so in the text of /proc/PID/maps. Nothing if it is not mapped: then the
-/// runtime is part of the program.
-[[nodiscard]] std::optional<std::string> coreclr_directory_in(std::string_view maps);
-
-/// createdump, which writes a runtime's dump. It lies beside the runtime's library, in the runtime's file
-/// system.
-struct CreatedumpFile {
-  enum class State { unknown, there, missing, not_executable };
-  State state = State::unknown;
-  std::string path;  ///< Its expected path, as the runtime sees it; empty if unknown.
-};
-
-/// Looks for createdump. Blocks for as long as the process's file systems like.
-[[nodiscard]] CreatedumpFile find_createdump(const ProcessRoot& root);
-
 /// The facts that decide whether a runtime can be dumped.
 struct DumpFacts {
-  std::optional<Error> closed{};  ///< Why the process can't be examined.
-  CreatedumpFile createdump{};
+  Createdump createdump{};
   int ptrace_scope = 0;                 ///< Yama's (ptrace(2)); 0 if the kernel has no Yama.
   bool may_trace = false;               ///< The runtime has CAP_SYS_PTRACE, and so has its createdump.
   bool dumpable = true;                 ///< The process lets itself be traced (prctl(2), PR_SET_DUMPABLE).
   bool filtered = false;                ///< Its system calls are filtered.
   std::string directory{};              ///< Where the dump would go, as the agent sees it.
   std::optional<Error> no_directory{};  ///< Why the dump can't go there.
+  std::optional<Error> too_large{};     ///< Why the application would not live through one with its heap.
+  std::optional<Error> no_memory{};     ///< Why it would not live through the smallest one.
 };
 
 /// Examines a runtime's process, and makes and removes a directory for a dump. `socket` is the path of the

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -53,13 +54,6 @@ void each_child(pid_t pid, Each each) {
 
 }  // namespace
 
-std::optional<std::uint64_t> estimate_dump(pid_t runtime, ipc::DumpType type) {
-  if (runtime <= 0) return std::nullopt;
-  const auto status = process_status(runtime);
-  if (!status || status->memory == 0) return std::nullopt;
-  return likely_dump_size(type, status->memory);
-}
-
 bool is_stopped(pid_t runtime) {
   const std::optional<ProcessStat> stat = process_stat(runtime);
   return stat && stat->is_stopped();
@@ -99,6 +93,9 @@ constexpr int kLooksAtEnd = 10;
 constexpr int kLooksForAnswer = 25;
 /// A process can make reading about it take for ever.
 constexpr transport::Milliseconds kFactsLimit{2000};
+/// How often to look whether an application has ended that has not answered.
+constexpr int kLooksAtLast = 20;
+constexpr transport::Milliseconds kBetweenLastLooks{50};
 /// After a search for what dead agents have left, rest this many times as long as it took.
 constexpr int kRestsPerLook = 10;
 
@@ -145,13 +142,13 @@ Task<void> Dumps::clean(Runtime runtime) {
   const DiagnosticPort* port = registry_.port(runtime.id);
   if (port == nullptr) co_return;
   const uid_t user = port->process().uid;
-  auto shared = co_await find_shared(port->process(), port->path());
-  if (!shared) co_return;
+  auto seen = co_await look(*port);
+  if (!seen || !seen->shared) co_return;
   struct Work {
     SharedDirectory shared;
     std::vector<std::string> removed;
   };
-  const auto work = std::make_shared<Work>(Work{std::move(*shared), {}});
+  const auto work = std::make_shared<Work>(Work{std::move(*seen->shared), {}});
   const std::function<void()> remove = [work, user] {
     work->removed = remove_abandoned_dumps(work->shared, user);
   };
@@ -162,13 +159,17 @@ Task<void> Dumps::clean(Runtime runtime) {
   }
 }
 
-Task<Result<SharedDirectory>> Dumps::find_shared(transport::PeerCredentials process, std::string socket) {
-  const auto found = std::make_shared<Result<SharedDirectory>>();
-  std::function<void()> look = [found, settings = settings_, process, socket] {
-    *found = find_shared_directory(settings, process, socket);
+Task<Result<Dumps::Look>> Dumps::look(const DiagnosticPort& port) {
+  const auto seen = std::make_shared<Look>();
+  const transport::PeerCredentials process = port.process();
+  std::function<void()> work = [seen, settings = settings_, process, socket = port.path()] {
+    seen->shared = find_shared_directory(settings, process, socket);
+    seen->createdump = find_createdump(process.pid);
+    if (process.pid > 0) seen->process = process_status(process.pid);
+    seen->reading_takes_memory = reading_takes_memory();
   };
-  CO_RETURN_IF_ERROR(co_await looks_.run(process.pid, process.uid, std::move(look)));
-  co_return std::move(*found);
+  CO_RETURN_IF_ERROR(co_await looks_.run(process.pid, process.uid, std::move(work)));
+  co_return std::move(*seen);
 }
 
 Task<bool> Dumps::stop_writer(pid_t process, std::string path) {
@@ -211,16 +212,28 @@ Task<Result<void>> Dumps::Job::prepare() {
   const DiagnosticPort* port = dumps_.registry_.port(runtime_.id);
   if (port == nullptr) co_return fail("take a dump of", runtime_.name, "it has ended");
   const transport::PeerCredentials process = port->process();
-  CO_ASSIGN_OR_RETURN(auto shared, co_await dumps_.find_shared(process, port->path()));
+  const std::uint64_t start = port->process_start();
+  const std::string socket = port->path();
+  CO_ASSIGN_OR_RETURN(Look seen, co_await dumps_.look(*port));
   if (stopped_) co_return tl::unexpected(*stopped_);
+  if (auto refused = refusal_of(seen.createdump, runtime_.name, request_.type))
+    co_return tl::unexpected(std::move(*refused));
+  CO_ASSIGN_OR_RETURN(SharedDirectory shared, std::move(seen.shared));
   const std::string warning = ensure_sticky_bit(shared);
   if (!warning.empty()) dumps_.log_->warn("{}", warning);
   CO_ASSIGN_OR_RETURN(auto directory, DumpDirectory::make(std::move(shared), process.uid));
   directory_ = std::move(directory);
   process_ = process.pid;
   wakes_ = !is_stopped(process_);
-  progress_.estimate = estimate_dump(process_, request_.type);
-  memory_room_ = co_await dumps_.groups_.room_of(runtime_.id);
+  before_ = std::move(seen.process);
+  reading_takes_memory_ = seen.reading_takes_memory;
+  if (before_) progress_.estimate = dump_need(*before_, request_.type, reading_takes_memory_).file;
+  process_start_ = start;
+  socket_ = socket;
+  if (auto group = co_await dumps_.groups_.look(runtime_.id)) {
+    group_ = std::move(group->group);
+    memory_room_ = group->room;
+  }
   if (stopped_) co_return tl::unexpected(*stopped_);
   co_return Result<void>();
 }
@@ -228,12 +241,18 @@ Task<Result<void>> Dumps::Job::prepare() {
 Result<void> Dumps::Job::check_room() const {
   const std::uint64_t bytes = progress_.estimate.value_or(0);
   RETURN_IF_ERROR(check_space(bytes));
-  return check_memory(memory_room_, runtime_.name, directory_.get(), bytes);
+  return check_memory(directory_->is_in_memory() ? directory_->path_for_runtime() : "");
 }
 
 Result<void> Dumps::Job::check_limits() const {
   RETURN_IF_ERROR(check_limit(dumps_.settings_, runtime_.name, progress_.estimate.value_or(0)));
-  return check_memory(memory_room_, runtime_.name, nullptr, 0);
+  return check_memory("");
+}
+
+Result<void> Dumps::Job::check_memory(const std::string& into_memory) const {
+  if (!before_ || request_.anyway) return {};
+  return router::check_memory(memory_room_, runtime_.name, *before_, request_.type, reading_takes_memory_,
+                              into_memory);
 }
 
 Result<void> Dumps::Job::check_space(std::uint64_t more) const {
@@ -317,10 +336,49 @@ Task<Result<void>> Dumps::Job::ask_and_watch() {
   const Answer answer = co_await ask();
   if (stopped_ && wakes_) co_await let_go();
   if (stopped_) co_return tl::unexpected(*stopped_);
-  if (!answer) co_return tl::unexpected(answer.error());
-  if (ipc::is_ok(*answer)) co_return Result<void>{};
-  CO_ASSIGN_OR_RETURN(const auto refused, ipc::decode_error(*answer));
-  co_return tl::unexpected(refused_by_runtime(refused));
+  if (answer && ipc::is_ok(*answer)) co_return Result<void>{};
+  Error failed = answer ? Error{} : answer.error();
+  if (answer) {
+    CO_ASSIGN_OR_RETURN(const auto refused, ipc::decode_error(*answer));
+    failed = refused_by_runtime(refused);
+  }
+  Error told = co_await after(std::move(failed), !answer);
+  co_return tl::unexpected(std::move(told));
+}
+
+Task<Error> Dumps::Job::after(Error failed, bool without_answer) {
+  struct Left {
+    bool process = true;
+    bool socket = true;
+    bool ran_out = false;
+  };
+  const auto left = std::make_shared<Left>();
+  // One that is ending closes its connections first.
+  const int looks = without_answer ? kLooksAtLast : 1;
+  std::function<void()> work = [left, looks, pid = process_, start = process_start_, socket = socket_,
+                                group = group_] {
+    for (int look = 0; pid > 0 && left->process && look < looks; ++look) {
+      if (look > 0) std::this_thread::sleep_for(kBetweenLastLooks);
+      const auto stat = process_stat(pid);
+      left->process = stat && stat->start_time == start && stat->state != 'Z' && stat->state != 'X';
+    }
+    struct stat status {};
+    left->socket = socket.empty() || ::lstat(socket.c_str(), &status) == 0 || errno != ENOENT;
+    left->ran_out = group != nullptr && group->ran_out();
+  };
+  std::ignore = co_await transport::run_detached(dumps_.loop_, work, kFactsLimit);
+  if (!left->process) {
+    failed.why = "the application has ended while it wrote the dump";
+    if (left->ran_out) failed.why += ": its control group ran out of memory, and the kernel killed it";
+    failed.hint = left->ran_out ? "take one of type mini, or raise the memory limit" : "";
+  } else if (left->ran_out) {
+    failed.why += "; meanwhile its control group ran out of memory, and the kernel killed a process in it";
+    failed.hint = "take one of type mini, or raise the memory limit";
+  } else if (!left->socket) {
+    failed.why += "; and its diagnostic socket is gone, so that no tool reaches it any more";
+    failed.hint = "start the application again";
+  }
+  co_return failed;
 }
 
 bool Dumps::Job::writes_full_dumps_only() const {

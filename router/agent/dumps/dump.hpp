@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 
 #include <sys/types.h>
 
@@ -14,7 +15,9 @@
 #include "ipc/message.hpp"
 #include "ipc/payload.hpp"
 #include "router/agent/dumps/core_size.hpp"
+#include "router/agent/dumps/createdump.hpp"
 #include "router/agent/dumps/dump_directory.hpp"
+#include "router/agent/dumps/dump_need.hpp"
 #include "router/agent/runtimes/memory_group.hpp"
 #include "router/agent/runtimes/registry.hpp"
 #include "router/agent/runtimes/user_shares.hpp"
@@ -22,10 +25,6 @@
 #include "transport/task_set.hpp"
 
 namespace farport::router {
-
-/// The likely size of a dump of the process in bytes, by the memory that it uses. Nothing if that can't be
-/// read.
-[[nodiscard]] std::optional<std::uint64_t> estimate_dump(pid_t runtime, ipc::DumpType type);
 
 /// Kills the runtime's createdump that writes to `path`, and leaves its other dumps alone. The runtime then
 /// goes on, and answers that its dump has failed. Returns false if there is no such process to be seen, or it
@@ -50,7 +49,10 @@ class Dumps {
         groups_(groups),
         settings_(std::move(settings)),
         looks_(loop),
-        endings_(loop) {}
+        endings_(loop) {
+    // While this may still be found out.
+    std::ignore = reading_takes_memory();
+  }
   Dumps(const Dumps&) = delete;
   Dumps& operator=(const Dumps&) = delete;
 
@@ -70,8 +72,14 @@ class Dumps {
 
  private:
   transport::Task<void> clean(Runtime runtime);
-  transport::Task<Result<SharedDirectory>> find_shared(transport::PeerCredentials process,
-                                                       std::string socket);
+  /// What is known of a runtime's process before it is asked for a dump.
+  struct Look {
+    Result<SharedDirectory> shared = tl::unexpected(Error{});
+    Createdump createdump;
+    std::optional<ProcessStatus> process;
+    bool reading_takes_memory = true;
+  };
+  transport::Task<Result<Look>> look(const DiagnosticPort& port);
   transport::Task<bool> stop_writer(pid_t process, std::string path);
   transport::Task<void> end(pid_t process, std::string path, bool wake);
 
@@ -92,11 +100,12 @@ class Dumps::Job {
   Job& operator=(const Job&) = delete;
   ~Job();
 
-  /// Makes a place for the dump, and estimates its size. Errors: there is no such place, or stop().
+  /// Makes a place for the dump, and estimates its size. Errors: there is no such place, the runtime can't
+  /// write it, or stop().
   transport::Task<Result<void>> prepare();
   /// After that: whether there is room for it. Errors: too little space or memory, or a limit.
   [[nodiscard]] Result<void> check_room() const;
-  /// The same for what it takes wherever it goes: the limit, and the memory for its writer.
+  /// The same for what it takes wherever it goes: the limit, and the application's memory.
   [[nodiscard]] Result<void> check_limits() const;
   /// After prepare(): has the runtime write the dump, and waits for it. On an error nothing of the dump is
   /// left. Errors: what the runtime says (`cause` is its HRESULT), too little space, a limit, or stop().
@@ -128,9 +137,12 @@ class Dumps::Job {
   transport::Task<void> stop_after(transport::Milliseconds longest);
   transport::Task<Result<void>> drained();
   [[nodiscard]] Result<void> check_space(std::uint64_t more) const;
+  [[nodiscard]] Result<void> check_memory(const std::string& into_memory) const;
   /// Whether the runtime can't write this type of dump yet, because it is suspended.
   [[nodiscard]] bool writes_full_dumps_only() const;
   [[nodiscard]] Error refused_by_runtime(const ipc::ErrorAnswer& answer) const;
+  /// The error, with what has become of the application.
+  transport::Task<Error> after(Error failed, bool without_answer);
   transport::Task<Answer> ask();
   transport::Task<Answer> ask_with(ipc::Command command);
   transport::Task<void> watch();
@@ -142,9 +154,14 @@ class Dumps::Job {
   Runtime runtime_;
   DumpRequest request_;
   DumpProgress progress_;
-  pid_t process_ = 0;  ///< The runtime's pid; 0 or less if it is not visible here.
+  pid_t process_ = 0;                    ///< The runtime's pid; 0 or less if it is not visible here.
+  std::optional<ProcessStatus> before_;  ///< The process before the dump, if it is visible.
+  bool reading_takes_memory_ = true;
   bool wakes_ = true;  ///< Wake it when the dump is given up; false if it was stopped before.
-  std::optional<std::uint64_t> memory_room_;  ///< Of the runtime's control group, if it has a limit.
+  std::uint64_t process_start_ = 0;
+  std::string socket_;                        ///< The path of the runtime's; empty if it has none.
+  MemoryGroupPtr group_;                      ///< The runtime's control group, if it can be seen.
+  std::optional<std::uint64_t> memory_room_;  ///< In that group, if it has a limit.
   std::unique_ptr<DumpDirectory> directory_;
   transport::FdStream* asked_ = nullptr;  ///< On which the runtime's answer is awaited; may be null.
   std::optional<Error> stopped_;

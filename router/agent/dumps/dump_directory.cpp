@@ -229,7 +229,7 @@ std::uint64_t DumpDirectory::free_bytes() const {
 
 bool DumpDirectory::is_in_memory() const {
   struct statfs status {};
-  return ::fstatfs(fd_.get(), &status) == 0 && status.f_type == TMPFS_MAGIC;
+  return ::fstatfs(fd_.get(), &status) == 0 && (status.f_type == TMPFS_MAGIC || status.f_type == RAMFS_MAGIC);
 }
 
 Result<OpenDump> DumpDirectory::check_dump() const {
@@ -281,22 +281,6 @@ Result<void> check_space(const DumpDirectory& directory, const DumpSettings& set
                 "set [dump] directory to a larger file system");
   }
   return check_limit(settings, runtime, std::max(size.more, size.written));
-}
-
-Result<void> check_memory(std::optional<std::uint64_t> room, const std::string& runtime,
-                          const DumpDirectory* directory, std::uint64_t bytes) {
-  // 8 MiB were seen, and 9 with 200 threads.
-  constexpr std::uint64_t kCreatedump = 16 << 20;
-  const bool in_memory = directory != nullptr && directory->is_in_memory();
-  if (!room || *room >= kCreatedump + (in_memory ? bytes : 0)) return {};
-  std::string why = fmt::format("its control group has {} of memory left, and createdump may need {}",
-                                mebibytes(*room), mebibytes(kCreatedump));
-  if (in_memory)
-    why += fmt::format(", and {} for what it writes to {}, which is in memory", mebibytes(bytes),
-                       directory->path_for_runtime());
-  return fail("take a dump of", runtime, why + ": the kernel would kill the application",
-              in_memory ? "set [dump] directory to a file system on a disk, or raise the memory limit"
-                        : "raise the memory limit, or take it earlier");
 }
 
 Result<void> check_limit(const DumpSettings& settings, const std::string& runtime, std::uint64_t bytes) {

@@ -108,11 +108,6 @@ struct DumpSize {
 [[nodiscard]] Result<void> check_space(const DumpDirectory& directory, const DumpSettings& settings,
                                        const std::string& runtime, DumpSize size);
 
-/// Checks that the memory control group of `runtime` has room for createdump, and for what it writes where
-/// that is kept in memory: `bytes` into `directory`, if not null. `room`: of the group, if it is limited.
-[[nodiscard]] Result<void> check_memory(std::optional<std::uint64_t> room, const std::string& runtime,
-                                        const DumpDirectory* directory, std::uint64_t bytes);
-
 /// Removes what dead agents have left in the directory: private directories that belong to this user or to
 /// `owner`, a runtime's, and that nobody has locked. Returns their paths. Blocks.
 [[nodiscard]] std::vector<std::string> remove_abandoned_dumps(const SharedDirectory& shared, uid_t owner);

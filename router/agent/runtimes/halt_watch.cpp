@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,9 @@ constexpr Milliseconds kBetweenAllLooks{5000};
 constexpr Milliseconds kMinBetweenLooks{500};
 /// A healthy runtime says who it is within this time.
 constexpr Milliseconds kAnswerLimit{1000};
+/// A thread that is ready to run each time it is looked at has work, however little of a processor it gets.
+constexpr int kLooksAtReady = 5;
+constexpr Milliseconds kBetweenLooksAtReady{50};
 /// The most threads to read of one process.
 constexpr std::size_t kMaxWatchedThreads = 4096;
 
@@ -40,12 +44,27 @@ struct Looked {
   ProcessCondition condition{};
 };
 
-void count_threads(Looked& process) {
+/// Counts them, and returns those that run, or are ready to.
+std::vector<pid_t> count_threads(Looked& process) {
+  std::vector<pid_t> ready;
   for (const ProcessStat& thread : thread_stats(process.pid, kMaxWatchedThreads)) {
     ++process.condition.threads;
-    process.condition.running += thread.state == 'R' ? 1 : 0;
     process.condition.in_disk += thread.state == 'D' ? 1 : 0;
+    if (thread.state == 'R') ready.push_back(thread.id);
   }
+  process.condition.running = static_cast<std::uint32_t>(ready.size());
+  return ready;
+}
+
+bool stays_ready(pid_t pid, std::vector<pid_t> threads) {
+  for (int look = 1; look < kLooksAtReady && !threads.empty(); ++look) {
+    std::this_thread::sleep_for(kBetweenLooksAtReady);
+    std::erase_if(threads, [pid](pid_t thread) {
+      const auto stat = thread_stat(pid, thread);
+      return !stat || stat->state != 'R';
+    });
+  }
+  return !threads.empty();
 }
 
 void look_at(Looked& process) {
@@ -60,9 +79,14 @@ void look_at(Looked& process) {
   if (process.stat->is_stopped() || condition.traced) condition.halt = Halt::stopped;
   // Every thread in a frozen cgroup of version 1 is in state D, which otherwise hardly ever holds for all.
   const bool may_be_frozen = state == 'D';
-  if (process.in_detail || may_be_frozen) count_threads(process);
-  if (const auto status = process.in_detail ? process_status(process.pid) : std::nullopt)
+  if (process.in_detail || may_be_frozen) {
+    auto ready = count_threads(process);
+    condition.runnable = process.in_detail && stays_ready(process.pid, std::move(ready));
+  }
+  if (const auto status = process.in_detail ? process_status(process.pid) : std::nullopt) {
     condition.memory = status->memory;
+    condition.own_memory = status->own_memory;
+  }
   if (may_be_frozen && condition.in_disk == condition.threads) condition.halt = Halt::frozen;
   if (state == 'S' && is_in_freezer(waiting_in(process.pid))) condition.halt = Halt::frozen;
 }

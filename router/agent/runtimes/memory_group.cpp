@@ -102,7 +102,9 @@ std::optional<MemoryUse> MemoryGroup::use() const {
 std::optional<std::uint64_t> MemoryGroup::room() const {
   const auto all = uses();
   const auto least = std::ranges::min_element(all, {}, &MemoryUse::room);
-  return least == all.end() ? std::nullopt : std::optional(least->room);
+  const auto on_host = available_memory();
+  if (least == all.end()) return on_host;
+  return std::min(least->room, on_host.value_or(least->room));
 }
 
 std::uint32_t buffer_within(std::uint64_t room) {

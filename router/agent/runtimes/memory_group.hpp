@@ -35,7 +35,8 @@ class MemoryGroup {
   /// How much of its limit it uses, or its parents of theirs, whichever has the least left. Nothing if there
   /// is no limit.
   [[nodiscard]] std::optional<MemoryUse> use() const;
-  /// How many bytes its processes can still get, by its own limit and its parents'. Nothing as above.
+  /// How many bytes its processes can still get, by its own limit, its parents', and what the host has.
+  /// Nothing if none of that can be read.
   [[nodiscard]] std::optional<std::uint64_t> room() const;
 
  private:
@@ -66,17 +67,17 @@ class MemoryGroups {
   /// in it. Errors: ESRCH if the runtime has ended, ENOENT if no group can be read here, ETIMEDOUT if it
   /// takes too long.
   transport::Task<Result<MemoryGroupPtr>> find(std::string runtime_id);
-  /// How many bytes the runtime's process and the others of its group can still get. Nothing if there is no
-  /// limit, or none that can be read here.
-  transport::Task<std::optional<std::uint64_t>> room_of(std::string runtime_id);
-
- private:
+  /// A group, and MemoryGroup::room().
   struct Seen {
     MemoryGroupPtr group;
     std::optional<std::uint64_t> room;
   };
+  /// The same as find(), with the room that the group has now.
   transport::Task<Result<Seen>> look(std::string runtime_id);
+  /// MemoryGroup::room() of the runtime's group. Nothing if that can't be read here.
+  transport::Task<std::optional<std::uint64_t>> room_of(std::string runtime_id);
 
+ private:
   Registry& registry_;
   std::map<std::string, std::weak_ptr<const MemoryGroup>> known_;  ///< By the runtime's id.
   ProcessLooks looks_;

@@ -136,6 +136,11 @@ std::string bound_path(pid_t pid, const PortName& name) {
   return bound.empty() ? std::string() : bound.begin()->second.front();
 }
 
+bool is_removed(const std::string& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) != 0 && errno == ENOENT;
+}
+
 DiscoveryProblem socket_elsewhere(pid_t pid, uid_t user, const PortName& socket) {
   DiscoveryProblem problem{
       DiscoveryIssue::socket_elsewhere, "the .NET process " + std::to_string(pid), user, {}, {}};
@@ -149,6 +154,12 @@ DiscoveryProblem socket_elsewhere(pid_t pid, uid_t user, const PortName& socket)
   } else if (directory.empty()) {
     problem.why = "its socket is in no search directory, and no process listens at one of its name";
     problem.hint = "start it again: its socket has been removed, or its diagnostics have failed to start";
+  } else if (is_removed(path)) {
+    // The kernel goes on telling the path at which it was bound.
+    problem.why = "its socket has been removed from " + directory;
+    problem.hint =
+        "start it again, since no tool reaches it any more; it would survive with a port that it dials "
+        "(DOTNET_DiagnosticPorts)";
   } else {
     problem.why = "its socket is in " + directory + " (its TMPDIR), which is not searched";
     problem.hint = "add --search " + directory + as_its_user(user);

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import sys
+import time
 
 from harness import proc, wait
 from harness.case import Case
@@ -59,7 +60,9 @@ class Flooded(Case):
         self.assertTrue(self.agent.process.running(), self.agent.process.output())
         answered = json.loads(neighbour.stdout())
         peak, pid = self.group.peak(), self.agent.process.pid
-        print(f"{self._testMethodName}: {answered}, peak {peak >> 20} MiB of 64", file=sys.stderr)
         self.assertLess(answered["p99_ms"], FROZEN_MS)
+        ended = time.monotonic()
         wait.until(lambda: proc.memory_kib(pid) << 10 < self.RETURNED,
                    lambda: f"its memory returns: {proc.memory_kib(pid)} KiB")
+        print(f"{self._testMethodName}: {answered}, peak {peak >> 20} MiB of 64, {proc.memory_kib(pid) >> 10} MiB "
+              f"after {time.monotonic() - ended:.1f} s", file=sys.stderr)

@@ -23,12 +23,12 @@ def compile_library(directory, *flags):
 class Hotspot:
     """The application on a host. `busy`: what it does; `user`: whose it is. `library`: it has a mount namespace with a /tmp
     of its own, and a copy of this library nowhere else. `rest`: after each round it leaves the processor to others for so many
-    milliseconds, since it is sampled only while it computes."""
+    milliseconds, since it is sampled only while it computes. `prefix`: what it is started by."""
 
     INSIDE = "/tmp/libhotspot.so"
 
-    def __init__(self, host, busy="managed", *flags, user=None, library=None, directory=None, rest=100):
-        enter, tmp = list(host.enter), directory or host.tmp
+    def __init__(self, host, busy="managed", *flags, user=None, library=None, directory=None, rest=100, prefix=()):
+        enter, tmp = [*host.enter, *prefix], directory or host.tmp
         become = as_user(user) if user else []
         if library:
             script = (f'exec 3<"$1"; shift; {private_tmp()} && cd / '

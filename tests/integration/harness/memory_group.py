@@ -20,7 +20,7 @@ class MemoryGroup:
         root = MOUNT if self._version == 2 else f"{MOUNT}/memory"
         self._directory = root + self._group
         os.mkdir(self._directory)
-        self._write("memory.max" if self._version == 2 else "memory.limit_in_bytes", limit)
+        self.limit(limit)
         self._mount_in(host)
         self.prefix = ["sh", "-c", 'echo 0 > "$0" && exec "$@"', f"{root}{self._group}/cgroup.procs"]
 
@@ -51,6 +51,16 @@ class MemoryGroup:
 
     def _read(self, name):
         return int(self._read_text(name))
+
+    def limit(self, limit):
+        """Sets the limit, in bytes."""
+        self._write("memory.max" if self._version == 2 else "memory.limit_in_bytes", limit)
+
+    def leave(self, size):
+        """Sets a limit that leaves so many bytes: what was read from files can be given back, and does not count."""
+        files = ("inactive_file", "active_file") if self._version == 2 else ("total_inactive_file", "total_active_file")
+        stat = dict(line.split() for line in self._read_text("memory.stat").splitlines())
+        self.limit(self.usage() - sum(int(stat[name]) for name in files) + size)
 
     def usage(self):
         """What its programs use now, in bytes, the kernel's part included."""

@@ -99,10 +99,13 @@ TEST_CASE(
       process_condition_from_json(R"({"threads":12,"running":1,"in_disk":0,"cores":0.5,"memory":-1})"));
 }
 
-TEST_CASE("a dump is likely to have what the process holds, and a small one does not") {
-  constexpr std::uint64_t kMemory = 1'000'000'000;
-  CHECK(likely_dump_size(farport::ipc::DumpType::with_heap, kMemory) > kMemory);
-  CHECK(likely_dump_size(farport::ipc::DumpType::full, kMemory) >
-        likely_dump_size(farport::ipc::DumpType::with_heap, kMemory));
-  CHECK(likely_dump_size(farport::ipc::DumpType::normal, kMemory) < kMemory / 10);
+TEST_CASE("a dump is likely to have all that the process may write to, and a small one does not") {
+  constexpr std::uint64_t kUsed = 1'000'000'000;
+  constexpr std::uint64_t kOwn = 3'000'000'000;
+  CHECK(likely_dump_size(farport::ipc::DumpType::with_heap, kUsed, kOwn) > kOwn);
+  CHECK(likely_dump_size(farport::ipc::DumpType::full, kUsed, kOwn) >
+        likely_dump_size(farport::ipc::DumpType::with_heap, kUsed, kOwn));
+  CHECK(likely_dump_size(farport::ipc::DumpType::normal, kUsed, kOwn) < kUsed / 10);
+  // Older agents don't tell what it may write to.
+  CHECK(likely_dump_size(farport::ipc::DumpType::with_heap, kUsed, 0) > kUsed);
 }

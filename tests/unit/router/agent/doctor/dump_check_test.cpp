@@ -8,13 +8,13 @@
 using namespace farport;
 using namespace farport::router;
 using Level = Finding::Level;
-using State = CreatedumpFile::State;
+using State = Createdump::State;
 
 namespace {
 
 DumpFacts good() {
   DumpFacts facts;
-  facts.createdump = {State::there, "/usr/share/dotnet/createdump"};
+  facts.createdump = {State::there, "/usr/share/dotnet/createdump", {}};
   facts.directory = "/tmp";
   return facts;
 }
@@ -70,8 +70,7 @@ TEST_CASE("a place that can't take a dump is named first, with what to do", "[do
 
 TEST_CASE("what the agent's own confinement hides is said to be hidden by it", "[doctor]") {
   DumpFacts facts = good();
-  facts.createdump = {};
-  facts.closed = Error{"look into", "process 7", "somebody forbids it", {}, Cause(EACCES)};
+  facts.createdump = {State::unknown, {}, "somebody forbids it"};
   CHECK(judged(facts, {true, true}).level == Level::warning);
   CHECK_THAT(judged(facts, {true, true}).text, Catch::Contains("own confinement (Landlock)"));
   CHECK_THAT(judged(facts).text, Catch::Contains("somebody forbids it"));
@@ -83,11 +82,20 @@ TEST_CASE("a summary names no place", "[doctor]") {
   CHECK(judge_dump(facts, "orders", {}).summary == "can't be dumped: there is no createdump");
 }
 
-TEST_CASE("the runtime's library is found in a memory map", "[doctor]") {
-  CHECK(coreclr_directory_in("7f-80 r-xp 0 08:01 7  /usr/share/dot net/10.0/libcoreclr.so\n") ==
-        "/usr/share/dot net/10.0");
-  CHECK(coreclr_directory_in("7f-80 r-xp 0 08:01 7  /a/libother.so\n7f-80 r 0 08:01 7 /b/libcoreclr.so") ==
-        "/b");
-  CHECK_FALSE(coreclr_directory_in("7f-80 r-xp 0 08:01 7  /a/libcoreclr.so.dbg\n7f-80 rw-p 0 00:00 0\n"));
-  CHECK_FALSE(coreclr_directory_in(""));
+TEST_CASE("a runtime that is part of its program writes full dumps only", "[doctor]") {
+  DumpFacts facts = good();
+  facts.createdump = {State::inside, {}, {}};
+  CHECK(judged(facts).level == Level::warning);
+  CHECK_THAT(judged(facts).text, Catch::Contains("--type full alone"));
+}
+
+TEST_CASE("an application that would not live through its dump is told of, with what fits", "[doctor]") {
+  DumpFacts facts = good();
+  facts.too_large =
+      Error{"take a dump of", "orders", "60 MiB of memory are left", "--type mini takes 16 MiB"};
+  CHECK(judged(facts).level == Level::warning);
+  CHECK_THAT(judged(facts).text, Catch::Contains("with its heap: 60 MiB"));
+  CHECK(judged(facts).hint == "--type mini takes 16 MiB");
+  facts.no_memory = facts.too_large;
+  CHECK(judged(facts).level == Level::problem);
 }

@@ -1,0 +1,119 @@
+#include "router/agent/dumps/createdump.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <linux/capability.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/files.hpp"
+#include "base/process_stat.hpp"
+#include "base/text.hpp"
+#include "base/unique_fd.hpp"
+#include "router/agent/runtimes/process_root.hpp"
+
+namespace farport::router {
+namespace {
+
+using State = Createdump::State;
+
+constexpr std::size_t kMaxMapsBytes = std::size_t{8} * 1024 * 1024;
+constexpr std::string_view kLibrary = "/libcoreclr.so";
+/// The file that CoreCLR keeps compiled methods in, wherever it lies itself.
+constexpr std::string_view kCompiledCode = "/memfd:doublemapper";
+constexpr const char* kTake = "take a dump of";
+
+/// The bits of a file's mode that let the process execute it (path_resolution(7)).
+mode_t executable_bits(const struct stat& file, const ProcessStatus& process) {
+  if ((process.capabilities >> CAP_DAC_OVERRIDE & 1U) != 0) return S_IXUSR | S_IXGRP | S_IXOTH;
+  if (file.st_uid == process.user) return S_IXUSR;
+  const bool in_group =
+      file.st_gid == process.group || std::ranges::find(process.groups, file.st_gid) != process.groups.end();
+  return in_group ? S_IXGRP : S_IXOTH;
+}
+
+/// Why the process can't execute the file; empty if it can.
+std::string refusal_to_execute(int file, const struct stat& status, const ProcessStatus& process) {
+  if ((status.st_mode & executable_bits(status, process)) == 0)
+    return fmt::format("user {} may not execute it (mode {:04o}, of user {} and group {})", process.user,
+                       status.st_mode & 07777, status.st_uid, status.st_gid);
+  struct statvfs system {};
+  if (::fstatvfs(file, &system) == 0 && (system.f_flag & ST_NOEXEC) != 0)
+    return "its file system is mounted noexec";
+  return {};
+}
+
+}  // namespace
+
+std::optional<std::string> coreclr_directory_in(std::string_view maps) {
+  while (!maps.empty()) {
+    const std::string_view line = take_until(maps, '\n');
+    // Only the path of a mapping contains slashes, and it is the rest of the line.
+    const std::size_t path = line.find('/');
+    if (path != std::string_view::npos && line.ends_with(kLibrary)) {
+      return std::string(line.substr(path, line.size() - path - kLibrary.size()));
+    }
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+/// Looks for it in the root of a process that may be examined.
+Createdump find_in(const ProcessRoot& root, const ProcessStatus& process) {
+  const UniqueFd file(::openat(root.process(), "maps", O_RDONLY | O_CLOEXEC));
+  const auto maps = file ? read_limited(file.get(), kMaxMapsBytes) : std::nullopt;
+  if (!maps) return {State::unknown, {}, "its memory map can't be read"};
+  const auto directory = coreclr_directory_in(*maps);
+  if (!directory && maps->find(kCompiledCode) != std::string::npos) return {State::inside, {}, {}};
+  if (!directory) return {State::unknown, {}, "the .NET runtime is not among its libraries"};
+  Createdump found{State::missing, *directory + "/createdump", {}};
+  const UniqueFd program = root.open_beneath(found.path, O_PATH | O_CLOEXEC, RESOLVE_IN_ROOT);
+  struct stat status {};
+  if (!program || ::fstat(program.get(), &status) != 0 || !S_ISREG(status.st_mode)) return found;
+  found.why = refusal_to_execute(program.get(), status, process);
+  found.state = found.why.empty() ? State::there : State::not_executable;
+  return found;
+}
+
+}  // namespace
+
+Createdump find_createdump(pid_t pid) {
+  if (pid <= 0) return {State::unknown, {}, "its process isn't visible here"};
+  const auto root = ProcessRoot::open(pid);
+  const auto process = process_status(pid);
+  if (root && process) return find_in(*root, *process);
+  if (!root && root.error().cause == EACCES)
+    return {State::unknown,
+            {},
+            explain_refusal("process " + std::to_string(pid), credentials_of(::getpid()), credentials_of(pid))
+                .why};
+  return {State::unknown, {}, root ? "it has ended" : root.error().why};
+}
+
+std::optional<Error> refusal_of(const Createdump& createdump, const std::string& runtime,
+                                ipc::DumpType type) {
+  switch (createdump.state) {
+    case State::missing:
+      return Error{kTake, runtime, "there is no createdump at " + createdump.path,
+                   "put it there: it comes with the .NET runtime, of the very same version"};
+    case State::not_executable:
+      return Error{kTake, runtime, "the runtime can't start " + createdump.path + ": " + createdump.why,
+                   "let the application's user execute it"};
+    case State::inside:
+      if (type == ipc::DumpType::full) return std::nullopt;
+      return Error{kTake, runtime, "the runtime is part of the program, and writes full dumps only",
+                   "take one of type full"};
+    case State::unknown:
+    case State::there:
+      break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace farport::router

@@ -1,0 +1,38 @@
+// DumpNeed: what a dump takes where the application runs, known before it is asked for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/error.hpp"
+#include "base/process_stat.hpp"
+#include "ipc/payload.hpp"
+
+namespace farport::router {
+
+/// Whether this kernel gives a process a page of its own when somebody reads one that the process has never
+/// used. Most kernels show the one page of zeros that all share; where huge pages or a sandbox prevent that,
+/// reading takes memory. Measured in this process, once; true if that can't be measured. A process that
+/// confines itself must ask before.
+[[nodiscard]] bool reading_takes_memory();
+
+/// What a dump takes, in bytes.
+struct DumpNeed {
+  /// Of the application's memory: for createdump itself, and for what it brings in. It reads all that the
+  /// process may write to, such as the whole stack of each thread.
+  std::uint64_t memory = 0;
+  std::uint64_t brought_in = 0;  ///< What of that is pages of the process, which stay there.
+  std::uint64_t file = 0;        ///< The likely size of the file.
+};
+
+[[nodiscard]] DumpNeed dump_need(const ProcessStatus& process, ipc::DumpType type, bool reading_takes_memory);
+
+/// Checks that an application of this name lives through its dump. `room`: the memory that it can still get;
+/// nothing if that is not limited. `into_memory`: the place of the dump if that takes memory as well, else
+/// empty. Errors say what is missing, and what fits.
+[[nodiscard]] Result<void> check_memory(std::optional<std::uint64_t> room, const std::string& runtime,
+                                        const ProcessStatus& process, ipc::DumpType type,
+                                        bool reading_takes_memory, const std::string& into_memory);
+
+}  // namespace farport::router

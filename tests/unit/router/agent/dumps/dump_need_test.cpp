@@ -1,0 +1,66 @@
+#include "router/agent/dumps/dump_need.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace farport;
+using namespace farport::router;
+using ipc::DumpType;
+
+namespace {
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+
+/// Uses 60 MiB, 40 of them its own, and may write to 240 of its own.
+ProcessStatus process() {
+  ProcessStatus status;
+  status.memory = 60 * kMiB;
+  status.own_memory = 240 * kMiB;
+  status.own_pages = 40 * kMiB;
+  status.swapped = 10 * kMiB;
+  return status;
+}
+
+std::string refusal(std::uint64_t room, DumpType type, const std::string& into_memory = {}) {
+  const auto enough = check_memory(room, "orders", process(), type, true, into_memory);
+  return enough ? std::string() : enough.error().message();
+}
+
+}  // namespace
+
+TEST_CASE("a dump with the heap brings in what the application does not use", "[router]") {
+  for (const DumpType type : {DumpType::with_heap, DumpType::full}) {
+    CHECK(dump_need(process(), type, true).brought_in == 200 * kMiB);
+    CHECK(dump_need(process(), type, true).memory == 220 * kMiB);
+    CHECK(dump_need(process(), type, true).file > 240 * kMiB);
+    // Where reading takes no memory it is only what was swapped out.
+    CHECK(dump_need(process(), type, false).brought_in == 10 * kMiB);
+  }
+  for (const DumpType type : {DumpType::normal, DumpType::triage}) {
+    CHECK(dump_need(process(), type, true).brought_in == 0);
+    CHECK(dump_need(process(), type, true).memory == 20 * kMiB);
+    CHECK(dump_need(process(), type, true).file < 40 * kMiB);
+  }
+}
+
+TEST_CASE("what reading takes is measured, and is the same each time", "[router]") {
+  const bool takes = reading_takes_memory();
+  CHECK(reading_takes_memory() == takes);
+}
+
+TEST_CASE("a dump that the application would not live through is refused, with what fits", "[router]") {
+  CHECK(refusal(220 * kMiB, DumpType::with_heap).empty());
+  CHECK(check_memory(std::nullopt, "orders", process(), DumpType::with_heap, true, "/tmp/dump").has_value());
+  const std::string refused = refusal(219 * kMiB, DumpType::with_heap);
+  for (const char* words : {"219 MiB of memory are left", "a heap dump takes 220 MiB", "200 MiB of them",
+                            "--type mini takes 20 MiB", "--anyway"})
+    CHECK_THAT(refused, Catch::Contains(words));
+  CHECK(refusal(20 * kMiB, DumpType::normal).empty());
+  CHECK_THAT(refusal(19 * kMiB, DumpType::normal), !Catch::Contains("--type mini"));
+}
+
+TEST_CASE("a file that takes memory counts as well", "[router]") {
+  CHECK_FALSE(refusal(300 * kMiB, DumpType::with_heap, "/tmp/dump").empty());
+  CHECK_THAT(refusal(300 * kMiB, DumpType::with_heap, "/tmp/dump"),
+             Catch::Contains("/tmp/dump, which is in memory"));
+  CHECK(refusal(600 * kMiB, DumpType::with_heap, "/tmp/dump").empty());
+}
