@@ -225,8 +225,9 @@ std::optional<MemoryUse> memory_use(const MemoryGroupFiles& group) {
 
 std::optional<std::uint64_t> available_memory() {
   constexpr std::uint64_t kKibibyte = 1024;
-  const auto kibibytes = number_behind("/proc/meminfo", "MemAvailable:");
-  return kibibytes ? std::optional(*kibibytes * kKibibyte) : std::nullopt;
+  const auto available = number_behind("/proc/meminfo", "MemAvailable:");
+  if (!available || memory_limit()) return std::nullopt;
+  return (*available + number_behind("/proc/meminfo", "SwapFree:").value_or(0)) * kKibibyte;
 }
 
 }  // namespace farport

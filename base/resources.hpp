@@ -63,8 +63,8 @@ struct MemoryUse {
 /// Nothing if the group has no limit, or can't be read.
 [[nodiscard]] std::optional<MemoryUse> memory_use(const MemoryGroupFiles& group);
 
-/// How many bytes of memory the host can still give without swapping (proc(5), MemAvailable). Nothing if it
-/// does not tell.
+/// How many bytes of memory the host can still give (proc(5): MemAvailable and SwapFree). Nothing if it does
+/// not tell, or if this process has a limit of its own, of which a container may tell instead.
 [[nodiscard]] std::optional<std::uint64_t> available_memory();
 
 /// Limits this process's processor time for good (setrlimit(2)); beyond it the kernel kills the process.

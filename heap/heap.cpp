@@ -60,11 +60,31 @@ void add_element(std::string& text, const std::string& element) {
 
 }  // namespace
 
+std::vector<std::string> gaps_of(const Heap& heap) {
+  // Names get lost with the rest.
+  if (!heap.complete)
+    return {
+        "parts of the heap are missing: the runtime dropped events, because they were read too slowly, or "
+        "because the application is near its memory limit: then the agent makes the buffer smaller, and logs "
+        "that"};
+  std::size_t named = 0;
+  std::size_t nameless = 0;
+  for (const Type& type : heap.types) {
+    if (type.objects > 0) ++(type.name.empty() ? nameless : named);
+  }
+  if (nameless == 0) return {};
+  return {named > 0
+              ? "some types have no names: the runtime reported them to another session that also requests "
+                "types"
+              : "types have no names: this runtime does not report any, as is so for NativeAOT"};
+}
+
 std::string to_json(const Heap& heap, const std::string& process, std::size_t most) {
   Json whole;
   whole["process"] = process;
   whole["pid"] = heap.pid;
   whole["complete"] = heap.complete;
+  whole["gaps"] = gaps_of(heap);
   whole["bytes"] = heap.bytes;
   whole["objects"] = heap.objects;
   whole["references"] = heap.references;

@@ -70,6 +70,10 @@ struct Heap {
 /// Types that have objects, ordered by bytes and then by number of objects, largest first; at most `most`.
 [[nodiscard]] std::vector<TypeId> largest_types(const Heap& heap, std::size_t most);
 
+/// What it lacks, in sentences for people: parts that were lost, or names of types. Empty if it has
+/// everything.
+[[nodiscard]] std::vector<std::string> gaps_of(const Heap& heap);
+
 /// The heap as one JSON object with the `most` largest types. `process`: its name.
 [[nodiscard]] std::string to_json(const Heap& heap, const std::string& process, std::size_t most);
 

@@ -72,6 +72,8 @@ std::string state_of(const router::Artifact& artifact) {
     state = artifact.why;
   } else if (!artifact.why.empty()) {
     state += ": " + artifact.why;
+  } else if (!artifact.gaps.empty()) {
+    state += ": " + artifact.gaps;
   }
   const bool goes_straight = !artifact.only_in.empty() && artifact.sent_to.empty();
   if (goes_straight) state += fmt::format("; straight to {}", artifact.only_in);
@@ -148,6 +150,7 @@ Task<Result<std::string>> get_one(transport::Loop& loop, const KeptArtifacts& ke
   CO_RETURN_IF_ERROR(check.end());
   if (wanted.artifact.state == router::Artifact::State::cut)
     print_message("it ends early: " + wanted.artifact.why);
+  if (!wanted.artifact.gaps.empty()) print_message(wanted.artifact.gaps);
   CO_RETURN_IF_ERROR(file->keep());
   co_return path;
 }

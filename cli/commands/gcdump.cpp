@@ -121,26 +121,6 @@ Result<void> check_objects(const heap::Heap& heap, const std::string& path) {
               "omit --output to print the count of each type anyway");
 }
 
-std::vector<std::string> gaps_of(const heap::Heap& heap) {
-  std::vector<std::string> gaps;
-  if (!heap.complete)
-    gaps.emplace_back(
-        "parts of the heap are missing: the runtime dropped events, because they were read too slowly, or "
-        "because the application is near its memory limit: then the agent makes the buffer smaller, and logs "
-        "that");
-  std::size_t named = 0;
-  std::size_t nameless = 0;
-  for (const heap::Type& type : heap.types) {
-    if (type.objects > 0) ++(type.name.empty() ? nameless : named);
-  }
-  if (nameless > 0)
-    gaps.emplace_back(named > 0
-                          ? "some types have no names: the runtime reported them to another session that "
-                            "also requests types"
-                          : "types have no names: this runtime does not report any, as is so for NativeAOT");
-  return gaps;
-}
-
 /// The reader's output, made once the walk is complete.
 class HeapLines final : public events::EventFormatter {
  public:
@@ -167,7 +147,7 @@ class HeapLines final : public events::EventFormatter {
                   walk_.begun() ? "give it more time with --timeout"
                                 : "give it more time with --timeout; NativeAOT of .NET 8 never does");
     heap::Heap heap = walk_.take();
-    gaps_ = gaps_of(heap);
+    gaps_ = heap::gaps_of(heap);
     if (wants_objects(settings_)) {
       RETURN_IF_ERROR(check_objects(heap, settings_.output));
     }

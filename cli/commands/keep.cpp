@@ -136,6 +136,7 @@ int keep(const config::RemoteSettings& remote, const std::string& runtime,
   std::ignore = print_path(artifact.id);
   if (artifact.state == router::Artifact::State::cut)
     return report(Error{"keep all of", "the " + artifact.kind, artifact.why});
+  if (!artifact.gaps.empty()) print_message(artifact.gaps);
   if (!artifact.only_in.empty()) {
     print_message(fmt::format("it is in the store {}, and not at the agent: {}", escape(artifact.only_in),
                               router::mebibytes(artifact.size)));

@@ -88,6 +88,7 @@ std::string last_text(const router::RuleRow& row) {
   std::string text = row.last;
   if (row.outcome == "done") {
     text += fmt::format(": {} taken", row.artifacts.size());
+    if (!row.failure.empty()) text += ", but " + row.failure;
   } else {
     text += ": " + (row.outcome == "under_way" ? "under way" : row.failure);
   }

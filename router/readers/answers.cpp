@@ -43,6 +43,7 @@ Result<std::string> HeapDocument::take_end() {
     return fail("read the heap of", process_, "the runtime did not finish reporting it in time",
                 "give it more time with seconds=");
   heap::Heap heap = walk_.take();
+  gaps_ = heap::gaps_of(heap);
   if (keep_ == events::HeapWalk::Keep::types)
     return heap::to_json(heap, process_, std::numeric_limits<std::size_t>::max());
   if (!heap.graph)

@@ -4,6 +4,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "events/heap_walk.hpp"
 #include "events/lines.hpp"
@@ -58,12 +60,14 @@ class HeapDocument final : public events::EventFormatter {
     walk_.on_dropped(thread, events);
   }
   bool has_enough() const override { return walk_.has_enough(); }
+  std::vector<std::string> take_notices() override { return std::exchange(gaps_, {}); }
   Result<std::string> take_end() override;
 
  private:
   std::string process_;
   events::HeapWalk::Keep keep_;
   events::HeapWalk walk_;
+  std::vector<std::string> gaps_;
 };
 
 /// What makes the requested answer from events; nullptr if nothing does.

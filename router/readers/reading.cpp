@@ -54,8 +54,9 @@ bool is_known(ReaderFrame kind) {
 
 Task<Result<void>> pass_answer_on(Reading& reading, AnswerTo& to, bool& begun) {
   for (;;) {
-    CO_ASSIGN_OR_RETURN(const auto frame, co_await reading.next());
+    CO_ASSIGN_OR_RETURN(auto frame, co_await reading.next());
     if (frame.kind == ReaderFrame::enough && to.enough != nullptr) to.enough->set();
+    if (frame.kind == ReaderFrame::notice && to.lacks) to.lacks(std::move(frame.text));
     const bool ends = frame.kind == ReaderFrame::end;
     if (!ends && frame.kind != ReaderFrame::lines) continue;
     if (!std::exchange(begun, true)) to.begin();

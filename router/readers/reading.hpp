@@ -97,6 +97,8 @@ struct AnswerTo {
   std::function<void()> begin;         ///< Called once, before the first bytes.
   transport::Event* enough = nullptr;  ///< If not null, set when the reader has enough.
   std::uint64_t* sent = nullptr;       ///< If not null, counts the bytes.
+  /// If not null, told what the answer lacks, for people.
+  std::function<void(std::string)> lacks{};
 };
 
 /// Sends the caller what a reader makes of its input, to the end of both. Errors: there is no complete

@@ -25,6 +25,7 @@ json object_of(const Artifact& artifact) {
           {"taken_by", artifact.taken_by},
           {"owner", artifact.owner},
           {"why", artifact.why},
+          {"gaps", artifact.gaps},
           {"permissions", artifact.permissions},
           {"state", to_string(artifact.state)},
           {"in_order", artifact.in_order},
@@ -83,7 +84,8 @@ Artifact artifact_of(const json& object) {
   artifact.size = number_at<std::uint64_t>(object, "size");
   artifact.sent_to = stores_in(object);
   artifact.sha256 = text_in(object, "sha256");
-  // An older agent has no rules, and keeps everything itself.
+  // An older agent does not look for gaps, has no rules, and keeps everything itself.
+  artifact.gaps = object.value("gaps", "");
   artifact.cause = object.value("cause", "");
   artifact.only_in = object.value("only_in", "");
   artifact.stops_for = object.value("stops_for", std::uint32_t{0});

@@ -31,6 +31,7 @@ struct Artifact {
   std::string cause{};   ///< What a rule saw that took it; empty if none did.
   std::string owner;     ///< The same as a digest, for the gate.
   std::string why;       ///< How a crash's process ended, or why this is cut; empty if that is not known.
+  std::string gaps{};    ///< What its content lacks though nothing is cut, such as names; empty if nothing.
   std::vector<std::string> permissions;  ///< What a caller needs to have it: all of these.
   State state = State::whole;
   bool in_order = false;               ///< Whether a crash's process ended with exit code 0.

@@ -25,7 +25,7 @@ struct RuleRow {
   std::string last;             ///< When it fired last; empty: never within that time.
   std::string cause;            ///< What was seen then.
   std::string outcome;          ///< "under_way", "done", "failed", "broken_off".
-  std::string failure;          ///< Why not all was taken.
+  std::string failure;          ///< Why not all was taken, or what it lacks.
   std::vector<std::string> artifacts;
 };
 

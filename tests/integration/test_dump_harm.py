@@ -57,9 +57,9 @@ class NearItsLimit(Harm):
         self.group.leave(12 * MEBIBYTE)
         for kind in TYPES:
             self.assertRegex(self.refused("--type", kind),
-                             rf"\d+ MiB of memory are left there, and a {kind} dump takes \d+ MiB.*: the kernel would kill the application")
+                             rf"\d+ MiB of memory are left in its control group, and a {kind} dump takes \d+ MiB.*: the kernel would kill the application")
         done = self.lab.near.run(needs.farport(), "doctor", self.agent.remote, *self.lab.tools_pair.flags())
-        self.assertRegex(done.stdout, r"can't be dumped: \d+ MiB of memory are left there")
+        self.assertRegex(done.stdout, r"can't be dumped: \d+ MiB of memory are left in its control group")
         self.assert_unharmed()
 
     def test_what_is_begun_does_no_harm(self):
@@ -88,7 +88,7 @@ class NearItsLimit(Harm):
         self.assertIn("--type mini takes 36 MiB", said)
         self.assert_ok(self.dump("--type", "mini"))
         done = self.lab.near.run(needs.farport(), "doctor", self.agent.remote, *self.lab.tools_pair.flags())
-        self.assertRegex(done.stdout, r"can't be dumped with its heap: \d+ MiB of memory are left there")
+        self.assertRegex(done.stdout, r"can't be dumped with its heap: \d+ MiB of memory are left in its control group")
         self.assert_unharmed()
         # Who insists is told what became of it.
         self.group.leave(100 * MEBIBYTE)

@@ -316,7 +316,7 @@ class Memory(RulesCase):
         self.leave(12)
         self.begin(rule("full", "when.memory = 50", do="dump"))
         row = self.wait_for_failed("full")
-        self.assertRegex(row["failure"], r"\d+ MiB of memory are left there, and a heap dump takes \d+ MiB")
+        self.assertRegex(row["failure"], r"\d+ MiB of memory are left in its control group, and a heap dump takes \d+ MiB")
         self.assertIn("the kernel would kill the application", self.dump("mini").stderr)
         self.leave(40)
         self.assert_ok(self.dump("mini"))

@@ -142,6 +142,13 @@ void ArtifactStream::abort(Error why) {
   if (upload_ != nullptr) upload_->give_up(*failure_);
 }
 
+void ArtifactStream::lacks(std::string_view what) {
+  constexpr std::size_t kMostGaps = 1000;
+  if (gaps_.size() + what.size() > kMostGaps) return;
+  if (!gaps_.empty()) gaps_ += "; ";
+  gaps_ += what;
+}
+
 void ArtifactStream::drop() {
   break_off(is_dropped());
 }
@@ -163,9 +170,9 @@ Task<Result<void>> ArtifactStream::end(std::string why_cut) {
     why_cut = breaks_off ? "the runtime ended before it had told everything" : "";
   }
   if (!dropped()) {
-    transport::Offload ending(loop(), [work = work_, why = std::move(why_cut)] {
+    transport::Offload ending(loop(), [work = work_, why = std::move(why_cut), gaps = gaps_] {
       const std::lock_guard lock(work->mutex);
-      work->done = work->file->end(why);
+      work->done = work->file->end(why, gaps);
     });
     co_await ending.done();
   }
@@ -314,6 +321,8 @@ void KeptAnswers::tell(KeptResponse& response, const Result<void>& ended) const 
   if (response.content().dropped()) return log_->info("{} is not kept", id);
   const std::string& why_cut = response.content().why_cut();
   if (!why_cut.empty()) return log_->warn("kept {}, which is cut: {}", id, why_cut);
+  const std::string& gaps = response.content().gaps();
+  if (!gaps.empty()) return log_->warn("kept {}: {}", id, gaps);
   log_->info("kept {}", id);
 }
 

@@ -54,8 +54,11 @@ class ArtifactStream final : public transport::Stream {
   void drop();
   /// Breaks off what is being taken; the artifact is cut, and says why.
   void break_off(Error why);
+  /// It lacks something, though it is whole.
+  void lacks(std::string_view what);
   /// Why it is cut; empty if it is whole. After end().
   [[nodiscard]] const std::string& why_cut() const { return work_->file->artifact().why; }
+  [[nodiscard]] const std::string& gaps() const { return gaps_; }
   /// Why it failed; null if it has not.
   [[nodiscard]] const Error* failure() const { return failure_ ? &*failure_ : nullptr; }
   [[nodiscard]] bool dropped() const { return failure_ && failure_->cause == ECANCELED; }
@@ -87,6 +90,7 @@ class ArtifactStream final : public transport::Stream {
   transport::WriteOperation* operation_ = nullptr;
   transport::Wake* gone_ = nullptr;
   std::optional<Error> failure_;
+  std::string gaps_;             ///< See Artifact::gaps.
   bool finished_ = false;        ///< All was written, and the store has it.
   transport::Condition failed_;  ///< Changes with failure_.
   transport::TaskSet writing_;
@@ -105,6 +109,7 @@ class KeptResponse final : public Response, private WayToStore {
   [[nodiscard]] transport::Stream& stream() override { return stream_; }
   void send_head(int status, transport::HeaderFields fields, bool body) override;
   bool take_refusal(Refusal& refusal) override;
+  void lacks(std::string what) override { stream_.lacks(what); }
   WayToStore* way_to_store() override { return store_ == nullptr ? nullptr : this; }
 
   [[nodiscard]] const Artifact& artifact() const { return artifact_; }

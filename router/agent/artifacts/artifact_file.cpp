@@ -90,7 +90,7 @@ void ArtifactFile::drop() {
   directory_->note_taking(artifact_.id, false);
 }
 
-Result<void> ArtifactFile::end(std::string why) {
+Result<void> ArtifactFile::end(std::string why, std::string gaps) {
   ended_ = true;
   struct stat found {};
   const bool is_gone = ::lstat(file_->path().c_str(), &found) != 0;
@@ -110,6 +110,7 @@ Result<void> ArtifactFile::end(std::string why) {
   }
   artifact_.state = why.empty() ? Artifact::State::whole : Artifact::State::cut;
   artifact_.why = std::move(why);
+  artifact_.gaps = std::move(gaps);
   Result<void> described = fail("keep", artifact_.id, "its file was removed");
   if (!is_gone) described = directory_->describe(artifact_);
   // It has shown that this is under way.

@@ -40,9 +40,9 @@ class ArtifactFile {
   /// Writes all that was appended, so that it is there if the agent is killed, and shows that it is still
   /// being taken. Call this every second.
   void refresh();
-  /// Keeps what there is. `why` is not empty if it is cut. Errors: the system's; then what was written before
-  /// is listed as cut.
-  [[nodiscard]] Result<void> end(std::string why = {});
+  /// Keeps what there is. `why` is not empty if it is cut, nor `gaps` if it is known to lack something.
+  /// Errors: the system's; then what was written before is listed as cut.
+  [[nodiscard]] Result<void> end(std::string why = {}, std::string gaps = {});
 
   /// Removes it.
   void drop();

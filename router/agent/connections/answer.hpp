@@ -90,6 +90,8 @@ class Answer {
   void begin(transport::HeaderFields fields);
   /// Sends a line. Returns what became of it.
   transport::Task<transport::IoStatus> event(std::string line);
+  /// What is passed on lacks something, though it is whole. Whoever keeps it writes that down.
+  void lacks(std::string what) { carrier_.lacks(std::move(what)); }
   /// What is passed on goes there.
   [[nodiscard]] transport::Stream& passed_on() const { return carrier_.stream(); }
   /// Begins a diagnostic connection. A tool may stop reading for as long as it likes: its place is counted.

@@ -98,6 +98,10 @@ TracingSession::TracingSession(TracingSessions& sessions, RuntimePtr runtime, ip
 
 Task<void> TracingSession::abandon(FdStream& stream) {
   if (!stop_->begun) ++sessions_.abandoned_;
+  co_await end(stream);
+}
+
+Task<void> TracingSession::end(FdStream& stream) {
   Task<void> discarding = stream.discard();
   discarding.start();
   co_await stop(sessions_, runtime_, id_, stop_);
@@ -150,7 +154,7 @@ constexpr transport::Milliseconds kBegins{10'000};
 constexpr transport::Milliseconds kStartForCaller{10'000};
 
 /// How long the session takes at most that makes a runtime name its types again.
-constexpr transport::Milliseconds kNoTypes{5000};
+constexpr transport::Milliseconds kNoTypes{2000};
 
 /// Whether a runtime answers this command soon, whatever it has to do for it.
 bool is_answered_soon(ipc::Command command) {
@@ -215,7 +219,7 @@ Task<void> DiagnosticConnections::renew_type_names(const RuntimePtr& runtime,
   const auto begun = co_await answered_session(**opened);
   if (!begun) co_return;
   TracingSession tracing(tracing_, runtime, *begun);
-  co_await tracing.abandon(**opened);
+  co_await tracing.end(**opened);
 }
 
 /// Opens the runtime and sends it the message. Returns nullptr on failure; the tool has been refused then.

@@ -93,6 +93,8 @@ class TracingSession final : private transport::ListNode {
   /// Stops a session that nobody reads any more. Discards the rest of `stream` meanwhile, since the runtime
   /// would wait for a reader.
   transport::Task<void> abandon(transport::FdStream& stream);
+  /// Stops a session of the agent's own, in the same way.
+  transport::Task<void> end(transport::FdStream& stream);
 
  private:
   friend class TracingSessions;

@@ -60,6 +60,9 @@ class Response {
   /// The way straight to a store, or null if there is none.
   virtual WayToStore* way_to_store() { return nullptr; }
 
+  /// See Answer.
+  virtual void lacks(std::string /*what*/) {}
+
   /// Sets how many bytes are kept for this answer until it has ended, for the caller's account.
   virtual void count_kept(std::size_t /*bytes*/) {}
 

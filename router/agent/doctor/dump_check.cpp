@@ -11,6 +11,7 @@
 
 #include "base/files.hpp"
 #include "base/process_stat.hpp"
+#include "base/resources.hpp"
 #include "base/unique_fd.hpp"
 #include "router/agent/dumps/dump_need.hpp"
 #include "router/agent/runtimes/memory_group.hpp"
@@ -64,18 +65,17 @@ void look_at_directory(DumpFacts& facts, const DumpSettings& settings,
     return;
   }
   const auto status = process.pid > 0 ? process_status(process.pid) : std::nullopt;
-  if (!status) return;
   constexpr auto kWithHeap = ipc::DumpType::with_heap;
   const bool takes = reading_takes_memory();
-  const Result<void> enough =
-      check_space(**directory, settings, name, {dump_need(*status, kWithHeap, takes).file, 0});
+  const std::uint64_t size = status ? dump_need(*status, kWithHeap, takes).file : 0;
+  const Result<void> enough = check_space(**directory, settings, name, {size, 0});
   if (!enough) facts.no_directory = enough.error();
+  if (!status) return;
   const auto group = MemoryGroup::find(process.pid, transport::start_time_of(process.pid));
-  if (!group) return;
+  const MemoryLeft left{group ? group->room() : std::nullopt, available_memory()};
   const std::string into_memory = (*directory)->is_in_memory() ? (*directory)->path_for_runtime() : "";
-  const auto room = group->room();
-  const Result<void> heap = check_memory(room, name, *status, kWithHeap, takes, into_memory);
-  const Result<void> mini = check_memory(room, name, *status, ipc::DumpType::normal, takes, into_memory);
+  const Result<void> heap = check_memory(left, name, *status, kWithHeap, takes, into_memory);
+  const Result<void> mini = check_memory(left, name, *status, ipc::DumpType::normal, takes, into_memory);
   if (!heap) facts.too_large = heap.error();
   if (!mini) facts.no_memory = mini.error();
 }

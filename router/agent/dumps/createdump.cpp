@@ -1,7 +1,11 @@
 #include "router/agent/dumps/createdump.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <climits>
+#include <system_error>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -9,6 +13,7 @@
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/files.hpp"
@@ -24,6 +29,8 @@ using State = Createdump::State;
 
 constexpr std::size_t kMaxMapsBytes = std::size_t{8} * 1024 * 1024;
 constexpr std::string_view kLibrary = "/libcoreclr.so";
+/// What the kernel writes behind the path of a file that has no name any more (proc(5)).
+constexpr std::string_view kRemoved = " (deleted)";
 /// The file that CoreCLR keeps compiled methods in, wherever it lies itself.
 constexpr std::string_view kCompiledCode = "/memfd:doublemapper";
 constexpr const char* kTake = "take a dump of";
@@ -37,7 +44,12 @@ mode_t executable_bits(const struct stat& file, const ProcessStatus& process) {
   return in_group ? S_IXGRP : S_IXOTH;
 }
 
-/// Why the process can't execute the file; empty if it can.
+/// Whether more than the mode decides who may execute the file (acl(5)).
+bool has_acl(int file) {
+  return ::getxattr(fmt::format("/proc/self/fd/{}", file).c_str(), "system.posix_acl_access", nullptr, 0) > 0;
+}
+
+/// Why the process can't execute the file by its mode; empty if it can.
 std::string refusal_to_execute(int file, const struct stat& status, const ProcessStatus& process) {
   if ((status.st_mode & executable_bits(status, process)) == 0)
     return fmt::format("user {} may not execute it (mode {:04o}, of user {} and group {})", process.user,
@@ -52,7 +64,8 @@ std::string refusal_to_execute(int file, const struct stat& status, const Proces
 
 std::optional<std::string> coreclr_directory_in(std::string_view maps) {
   while (!maps.empty()) {
-    const std::string_view line = take_until(maps, '\n');
+    std::string_view line = take_until(maps, '\n');
+    if (line.ends_with(kRemoved)) line.remove_suffix(kRemoved.size());
     // Only the path of a mapping contains slashes, and it is the rest of the line.
     const std::size_t path = line.find('/');
     if (path != std::string_view::npos && line.ends_with(kLibrary)) {
@@ -64,21 +77,56 @@ std::optional<std::string> coreclr_directory_in(std::string_view maps) {
 
 namespace {
 
+UniqueFd open_in(const ProcessRoot& root, const std::string& path) {
+  return root.open_beneath(path, O_PATH | O_CLOEXEC, RESOLVE_IN_ROOT);
+}
+
+/// The directory of the program itself; empty if that can't be read.
+std::string program_directory(const ProcessRoot& root) {
+  std::array<char, PATH_MAX> path{};
+  const ssize_t size = ::readlinkat(root.process(), "exe", path.data(), path.size());
+  return size > 0 ? directory_of(std::string(path.data(), static_cast<std::size_t>(size))) : std::string();
+}
+
+/// Looks where no library of the runtime is mapped.
+Createdump find_inside(const ProcessRoot& root, std::string_view maps) {
+  if (maps.find(kCompiledCode) == std::string_view::npos)
+    return {State::unknown, {}, "the .NET runtime is not among its libraries"};
+  // With this beside the program it writes all types.
+  if (open_in(root, program_directory(root) + "/libmscordaccore.so")) return {State::there, {}, {}};
+  return {State::inside, {}, {}};
+}
+
+Createdump unseen(std::string path, std::string why) {
+  return {State::unknown, std::move(path), std::move(why)};
+}
+
 /// Looks for it in the root of a process that may be examined.
 Createdump find_in(const ProcessRoot& root, const ProcessStatus& process) {
   const UniqueFd file(::openat(root.process(), "maps", O_RDONLY | O_CLOEXEC));
   const auto maps = file ? read_limited(file.get(), kMaxMapsBytes) : std::nullopt;
-  if (!maps) return {State::unknown, {}, "its memory map can't be read"};
+  if (!maps) return unseen({}, "its memory map can't be read");
   const auto directory = coreclr_directory_in(*maps);
-  if (!directory && maps->find(kCompiledCode) != std::string::npos) return {State::inside, {}, {}};
-  if (!directory) return {State::unknown, {}, "the .NET runtime is not among its libraries"};
-  Createdump found{State::missing, *directory + "/createdump", {}};
-  const UniqueFd program = root.open_beneath(found.path, O_PATH | O_CLOEXEC, RESOLVE_IN_ROOT);
+  if (!directory && maps->size() >= kMaxMapsBytes) return unseen({}, "its memory map is too long");
+  if (!directory) return find_inside(root, *maps);
+  const std::string library = *directory + std::string(kLibrary);
+  const std::string path = *directory + "/createdump";
+  const UniqueFd program = open_in(root, path);
+  if (!program) {
+    const int error = errno;
+    // Where not even the library is seen, the process sees other files than these.
+    const bool sees_its_files =
+        maps->find(library + std::string(kRemoved)) != std::string::npos || open_in(root, library);
+    if (error != ENOENT || !sees_its_files) return unseen(path, std::generic_category().message(error));
+    return {State::missing, path, {}};
+  }
   struct stat status {};
-  if (!program || ::fstat(program.get(), &status) != 0 || !S_ISREG(status.st_mode)) return found;
-  found.why = refusal_to_execute(program.get(), status, process);
-  found.state = found.why.empty() ? State::there : State::not_executable;
-  return found;
+  if (::fstat(program.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {State::missing, path, {}};
+  std::string why = refusal_to_execute(program.get(), status, process);
+  if (!why.empty() && has_acl(program.get()))
+    return unseen(path, "an access list decides who may execute it");
+  const State state = why.empty() ? State::there : State::not_executable;
+  return {state, path, std::move(why)};
 }
 
 }  // namespace

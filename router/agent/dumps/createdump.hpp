@@ -19,7 +19,7 @@ namespace farport::router {
 /// What is known of a runtime's createdump. It lies beside the runtime's library, in the runtime's file
 /// system.
 struct Createdump {
-  /// `inside`: the program contains the runtime (it is a single file), and what writes its dumps.
+  /// `inside`: the program contains the runtime (it is a single file), and what writes its full dumps.
   enum class State : std::uint8_t { unknown, there, missing, not_executable, inside };
   State state = State::unknown;
   std::string path;  ///< Its expected path, as the runtime sees it; empty if unknown.

@@ -20,6 +20,7 @@
 
 #include "base/files.hpp"
 #include "base/process_stat.hpp"
+#include "base/resources.hpp"
 #include "ipc/message.hpp"
 #include "router/stream/compressing_stream.hpp"
 #include "router/stream/first_message.hpp"
@@ -142,13 +143,13 @@ Task<void> Dumps::clean(Runtime runtime) {
   const DiagnosticPort* port = registry_.port(runtime.id);
   if (port == nullptr) co_return;
   const uid_t user = port->process().uid;
-  auto seen = co_await look(*port);
-  if (!seen || !seen->shared) co_return;
+  auto shared = co_await find_shared(port->process(), port->path());
+  if (!shared) co_return;
   struct Work {
     SharedDirectory shared;
     std::vector<std::string> removed;
   };
-  const auto work = std::make_shared<Work>(Work{std::move(*seen->shared), {}});
+  const auto work = std::make_shared<Work>(Work{std::move(*shared), {}});
   const std::function<void()> remove = [work, user] {
     work->removed = remove_abandoned_dumps(work->shared, user);
   };
@@ -159,17 +160,22 @@ Task<void> Dumps::clean(Runtime runtime) {
   }
 }
 
-Task<Result<Dumps::Look>> Dumps::look(const DiagnosticPort& port) {
-  const auto seen = std::make_shared<Look>();
-  const transport::PeerCredentials process = port.process();
-  std::function<void()> work = [seen, settings = settings_, process, socket = port.path()] {
-    seen->shared = find_shared_directory(settings, process, socket);
-    seen->createdump = find_createdump(process.pid);
-    if (process.pid > 0) seen->process = process_status(process.pid);
-    seen->reading_takes_memory = reading_takes_memory();
+Task<Result<SharedDirectory>> Dumps::find_shared(transport::PeerCredentials process, std::string socket) {
+  const auto found = std::make_shared<Result<SharedDirectory>>();
+  std::function<void()> look = [found, settings = settings_, process, socket] {
+    *found = find_shared_directory(settings, process, socket);
   };
-  CO_RETURN_IF_ERROR(co_await looks_.run(process.pid, process.uid, std::move(work)));
-  co_return std::move(*seen);
+  CO_RETURN_IF_ERROR(co_await looks_.run(process.pid, process.uid, std::move(look)));
+  co_return std::move(*found);
+}
+
+Task<Createdump> Dumps::find_writer(transport::PeerCredentials process) {
+  const auto found = std::make_shared<Createdump>();
+  std::function<void()> look = [found, pid = process.pid] { *found = find_createdump(pid); };
+  const Result<void> looked = co_await looks_.run(process.pid, process.uid, std::move(look));
+  Createdump unknown;
+  if (!looked) unknown.why = looked.error().why;
+  co_return looked ? std::move(*found) : unknown;
 }
 
 Task<bool> Dumps::stop_writer(pid_t process, std::string path) {
@@ -214,26 +220,27 @@ Task<Result<void>> Dumps::Job::prepare() {
   const transport::PeerCredentials process = port->process();
   const std::uint64_t start = port->process_start();
   const std::string socket = port->path();
-  CO_ASSIGN_OR_RETURN(Look seen, co_await dumps_.look(*port));
-  if (stopped_) co_return tl::unexpected(*stopped_);
-  if (auto refused = refusal_of(seen.createdump, runtime_.name, request_.type))
+  const Createdump writer = co_await dumps_.find_writer(process);
+  if (auto refused = refusal_of(writer, runtime_.name, request_.type))
     co_return tl::unexpected(std::move(*refused));
-  CO_ASSIGN_OR_RETURN(SharedDirectory shared, std::move(seen.shared));
+  CO_ASSIGN_OR_RETURN(auto shared, co_await dumps_.find_shared(process, socket));
+  if (stopped_) co_return tl::unexpected(*stopped_);
   const std::string warning = ensure_sticky_bit(shared);
   if (!warning.empty()) dumps_.log_->warn("{}", warning);
   CO_ASSIGN_OR_RETURN(auto directory, DumpDirectory::make(std::move(shared), process.uid));
   directory_ = std::move(directory);
   process_ = process.pid;
   wakes_ = !is_stopped(process_);
-  before_ = std::move(seen.process);
-  reading_takes_memory_ = seen.reading_takes_memory;
-  if (before_) progress_.estimate = dump_need(*before_, request_.type, reading_takes_memory_).file;
+  if (process_ > 0) before_ = process_status(process_);
+  if (before_) progress_.estimate = dump_need(*before_, request_.type, reading_takes_memory()).file;
   process_start_ = start;
   socket_ = socket;
   if (auto group = co_await dumps_.groups_.look(runtime_.id)) {
     group_ = std::move(group->group);
-    memory_room_ = group->room;
+    kills_ = group->kills;
+    left_.in_group = group->room;
   }
+  left_.on_host = available_memory();
   if (stopped_) co_return tl::unexpected(*stopped_);
   co_return Result<void>();
 }
@@ -251,7 +258,7 @@ Result<void> Dumps::Job::check_limits() const {
 
 Result<void> Dumps::Job::check_memory(const std::string& into_memory) const {
   if (!before_ || request_.anyway) return {};
-  return router::check_memory(memory_room_, runtime_.name, *before_, request_.type, reading_takes_memory_,
+  return router::check_memory(left_, runtime_.name, *before_, request_.type, reading_takes_memory(),
                               into_memory);
 }
 
@@ -355,8 +362,10 @@ Task<Error> Dumps::Job::after(Error failed, bool without_answer) {
   const auto left = std::make_shared<Left>();
   // One that is ending closes its connections first.
   const int looks = without_answer ? kLooksAtLast : 1;
-  std::function<void()> work = [left, looks, pid = process_, start = process_start_, socket = socket_,
-                                group = group_] {
+  // A process that could not be seen before can't be missed now.
+  const pid_t seen = before_ && process_start_ != 0 ? process_ : 0;
+  std::function<void()> work = [left, looks, pid = seen, start = process_start_, socket = socket_,
+                                group = group_, kills = kills_] {
     for (int look = 0; pid > 0 && left->process && look < looks; ++look) {
       if (look > 0) std::this_thread::sleep_for(kBetweenLastLooks);
       const auto stat = process_stat(pid);
@@ -364,16 +373,21 @@ Task<Error> Dumps::Job::after(Error failed, bool without_answer) {
     }
     struct stat status {};
     left->socket = socket.empty() || ::lstat(socket.c_str(), &status) == 0 || errno != ENOENT;
-    left->ran_out = group != nullptr && group->ran_out();
+    left->ran_out = group != nullptr && group->kills() > kills;
   };
-  std::ignore = co_await transport::run_detached(dumps_.loop_, work, kFactsLimit);
+  const Result<void> looked = co_await transport::run_detached(dumps_.loop_, work, kFactsLimit);
+  // The thread may go on.
+  if (!looked) co_return failed;
+  const std::string cure = request_.type == ipc::DumpType::normal
+                               ? "raise the memory limit"
+                               : "take one of type mini, or raise the memory limit";
   if (!left->process) {
     failed.why = "the application has ended while it wrote the dump";
     if (left->ran_out) failed.why += ": its control group ran out of memory, and the kernel killed it";
-    failed.hint = left->ran_out ? "take one of type mini, or raise the memory limit" : "";
+    failed.hint = left->ran_out ? cure : "";
   } else if (left->ran_out) {
     failed.why += "; meanwhile its control group ran out of memory, and the kernel killed a process in it";
-    failed.hint = "take one of type mini, or raise the memory limit";
+    failed.hint = cure;
   } else if (!left->socket) {
     failed.why += "; and its diagnostic socket is gone, so that no tool reaches it any more";
     failed.hint = "start the application again";

@@ -72,14 +72,9 @@ class Dumps {
 
  private:
   transport::Task<void> clean(Runtime runtime);
-  /// What is known of a runtime's process before it is asked for a dump.
-  struct Look {
-    Result<SharedDirectory> shared = tl::unexpected(Error{});
-    Createdump createdump;
-    std::optional<ProcessStatus> process;
-    bool reading_takes_memory = true;
-  };
-  transport::Task<Result<Look>> look(const DiagnosticPort& port);
+  transport::Task<Result<SharedDirectory>> find_shared(transport::PeerCredentials process,
+                                                       std::string socket);
+  transport::Task<Createdump> find_writer(transport::PeerCredentials process);
   transport::Task<bool> stop_writer(pid_t process, std::string path);
   transport::Task<void> end(pid_t process, std::string path, bool wake);
 
@@ -156,12 +151,12 @@ class Dumps::Job {
   DumpProgress progress_;
   pid_t process_ = 0;                    ///< The runtime's pid; 0 or less if it is not visible here.
   std::optional<ProcessStatus> before_;  ///< The process before the dump, if it is visible.
-  bool reading_takes_memory_ = true;
   bool wakes_ = true;  ///< Wake it when the dump is given up; false if it was stopped before.
   std::uint64_t process_start_ = 0;
-  std::string socket_;                        ///< The path of the runtime's; empty if it has none.
-  MemoryGroupPtr group_;                      ///< The runtime's control group, if it can be seen.
-  std::optional<std::uint64_t> memory_room_;  ///< In that group, if it has a limit.
+  std::string socket_;       ///< The path of the runtime's; empty if it has none.
+  MemoryGroupPtr group_;     ///< The runtime's control group, if it can be seen.
+  std::uint64_t kills_ = 0;  ///< MemoryGroup::kills() before the dump.
+  MemoryLeft left_;
   std::unique_ptr<DumpDirectory> directory_;
   transport::FdStream* asked_ = nullptr;  ///< On which the runtime's answer is awaited; may be null.
   std::optional<Error> stopped_;

@@ -11,6 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/files.hpp"
+#include "base/text.hpp"
 #include "base/unique_fd.hpp"
 #include "router/wire/dump.hpp"
 
@@ -19,7 +21,15 @@ namespace {
 
 /// createdump's own memory: 4 to 15 MiB were seen, with .NET 8 to 10 and up to 300 threads.
 constexpr std::uint64_t kCreatedump = std::uint64_t{20} << 20;
-constexpr std::size_t kTriedBytes = std::size_t{1} << 20;
+constexpr std::size_t kMostTried = std::size_t{8} << 20;
+
+/// Enough for a huge page wherever it begins, since those may take memory where others don't.
+std::size_t tried_bytes() {
+  const std::string told =
+      read_limited("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", 32).value_or("");
+  const auto huge = number_in<std::size_t>(std::string_view(told).substr(0, told.find('\n')));
+  return std::min(2 * huge.value_or(kMostTried / 4), kMostTried);
+}
 
 /// Reads a part of this process's memory as another process would read it, or else as any program does.
 void read_all(const std::byte* from, std::size_t bytes) {
@@ -47,30 +57,31 @@ std::optional<std::uint64_t> resident_at(const void* address) {
 bool try_reading() {
   // A page without access on each side keeps it a mapping of its own.
   const auto page = static_cast<std::size_t>(::getpagesize());
-  const std::size_t size = kTriedBytes + 2 * page;
+  const std::size_t wanted = tried_bytes();
+  const std::size_t size = wanted + 2 * page;
   void* const mapped = ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) return true;
   std::byte* const tried = static_cast<std::byte*>(mapped) + page;
-  const bool may_read = ::mprotect(tried, kTriedBytes, PROT_READ | PROT_WRITE) == 0;
-  if (may_read) read_all(tried, kTriedBytes);
+  const bool may_read = ::mprotect(tried, wanted, PROT_READ | PROT_WRITE) == 0;
+  if (may_read) read_all(tried, wanted);
   const auto taken = may_read ? resident_at(tried) : std::nullopt;
   ::munmap(mapped, size);
-  return !taken || *taken >= kTriedBytes / 2;
+  return !taken || *taken >= wanted / 4;
 }
 
 bool has_heap(ipc::DumpType type) {
   return type == ipc::DumpType::with_heap || type == ipc::DumpType::full;
 }
 
-std::string what_fits(std::uint64_t room, const ProcessStatus& process, ipc::DumpType type,
+std::string what_fits(std::uint64_t room, bool is_host, const ProcessStatus& process, ipc::DumpType type,
                       bool into_memory) {
   const DumpNeed mini = dump_need(process, ipc::DumpType::normal, false);
   const std::uint64_t least = mini.memory + (into_memory ? mini.file : 0);
-  std::string fits = "raise the memory limit";
+  std::string fits = is_host ? "free memory on the host" : "raise the memory limit";
   if (into_memory) fits = "set [dump] directory to a file system on a disk, or " + fits;
   if (has_heap(type) && least <= room)
     fits = fmt::format("--type mini takes {}; or {}", mebibytes(least), fits);
-  return fits + "; --anyway takes it all the same";
+  return fits + " (farport dump --anyway takes it all the same)";
 }
 
 }  // namespace
@@ -89,21 +100,25 @@ DumpNeed dump_need(const ProcessStatus& process, ipc::DumpType type, bool readin
   return need;
 }
 
-Result<void> check_memory(std::optional<std::uint64_t> room, const std::string& runtime,
-                          const ProcessStatus& process, ipc::DumpType type, bool reading_takes_memory,
-                          const std::string& into_memory) {
+Result<void> check_memory(const MemoryLeft& left, const std::string& runtime, const ProcessStatus& process,
+                          ipc::DumpType type, bool reading_takes_memory, const std::string& into_memory) {
   const DumpNeed need = dump_need(process, type, reading_takes_memory);
   const std::uint64_t all = need.memory + (into_memory.empty() ? 0 : need.file);
-  if (!room || all <= *room) return {};
-  std::string why = fmt::format("{} of memory are left there, and a {} dump takes {}", mebibytes(*room),
-                                ipc::name_of(type), mebibytes(all));
+  const bool has_group = !left.in_group || all <= *left.in_group;
+  const bool has_host = !left.on_host || all <= *left.on_host;
+  if (has_group && has_host) return {};
+  const bool is_host = has_group;
+  const std::uint64_t room = is_host ? *left.on_host : *left.in_group;
+  std::string why =
+      fmt::format("{} of memory are left {}, and a {} dump takes {}", mebibytes(room),
+                  is_host ? "on its host" : "in its control group", ipc::name_of(type), mebibytes(all));
   if (need.brought_in > 0)
     why +=
         fmt::format(", {} of them for pages that the application does not use", mebibytes(need.brought_in));
   if (!into_memory.empty())
     why += fmt::format(", {} for the file in {}, which is in memory", mebibytes(need.file), into_memory);
   return fail("take a dump of", runtime, why + ": the kernel would kill the application",
-              what_fits(*room, process, type, !into_memory.empty()));
+              what_fits(room, is_host, process, type, !into_memory.empty()));
 }
 
 }  // namespace farport::router

@@ -28,10 +28,15 @@ struct DumpNeed {
 
 [[nodiscard]] DumpNeed dump_need(const ProcessStatus& process, ipc::DumpType type, bool reading_takes_memory);
 
-/// Checks that an application of this name lives through its dump. `room`: the memory that it can still get;
-/// nothing if that is not limited. `into_memory`: the place of the dump if that takes memory as well, else
-/// empty. Errors say what is missing, and what fits.
-[[nodiscard]] Result<void> check_memory(std::optional<std::uint64_t> room, const std::string& runtime,
+/// The memory that an application can still get, in bytes; nothing where that is not limited or not known.
+struct MemoryLeft {
+  std::optional<std::uint64_t> in_group{};
+  std::optional<std::uint64_t> on_host{};
+};
+
+/// Checks that an application of this name lives through its dump. `into_memory`: the place of the dump if
+/// that takes memory as well, else empty. Errors say what is missing, and what fits.
+[[nodiscard]] Result<void> check_memory(const MemoryLeft& left, const std::string& runtime,
                                         const ProcessStatus& process, ipc::DumpType type,
                                         bool reading_takes_memory, const std::string& into_memory);
 

@@ -208,6 +208,9 @@ Task<std::optional<Refusal>> RecordingRequests::send(Answer& answer, InnerRecord
     co_return std::nullopt;
   }
   AnswerTo to{answer.passed_on(), std::move(begin_answer), &enough};
+  // What others report while they go on is no gap of an answer.
+  const bool is_heap = wanted.reading->kind == ReadKind::heap || wanted.reading->kind == ReadKind::objects;
+  if (is_heap) to.lacks = [&answer](std::string what) { answer.lacks(std::move(what)); };
   const auto answered = co_await answer_through_reader(loop_, *readers_.process, std::move(*wanted.reading),
                                                        answer_from(recording.stream()), std::move(to));
   if (answered || begun) co_return std::nullopt;

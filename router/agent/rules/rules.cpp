@@ -538,7 +538,9 @@ Task<Result<void>> Rules::take_one(std::uint64_t number, const Rule& rule, const
   }
   const auto artifact = co_await find_artifact(loop_, parts_.artifacts, id);
   if (!artifact) co_return fail("take", action.text, "it was removed meanwhile");
-  firings_.find(number)->bytes += artifact->bytes;
+  Firing& firing = *firings_.find(number);
+  firing.bytes += artifact->bytes;
+  if (!artifact->gaps.empty()) firing.why += (firing.why.empty() ? "" : "; ") + artifact->gaps;
   if (artifact->state == Artifact::State::under_way)
     co_return fail("take all of", action.text, "the application does not answer");
   if (artifact->state == Artifact::State::cut) co_return fail("take all of", action.text, artifact->why);

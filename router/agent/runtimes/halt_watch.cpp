@@ -42,6 +42,7 @@ struct Looked {
   bool in_detail = false;
   std::optional<ProcessStat> stat{};
   ProcessCondition condition{};
+  std::vector<pid_t> ready{};  ///< Threads that run, or are ready to, where details are wanted.
 };
 
 /// Counts them, and returns those that run, or are ready to.
@@ -56,15 +57,19 @@ std::vector<pid_t> count_threads(Looked& process) {
   return ready;
 }
 
-bool stays_ready(pid_t pid, std::vector<pid_t> threads) {
-  for (int look = 1; look < kLooksAtReady && !threads.empty(); ++look) {
+/// Leaves those threads of each process that stay ready for a while.
+void keep_ready(std::vector<Looked>& processes) {
+  const auto has_ready = [](const Looked& each) { return !each.ready.empty(); };
+  for (int look = 1; look < kLooksAtReady && std::ranges::any_of(processes, has_ready); ++look) {
     std::this_thread::sleep_for(kBetweenLooksAtReady);
-    std::erase_if(threads, [pid](pid_t thread) {
-      const auto stat = thread_stat(pid, thread);
-      return !stat || stat->state != 'R';
-    });
+    for (Looked& each : processes) {
+      std::erase_if(each.ready, [&each](pid_t thread) {
+        const auto stat = thread_stat(each.pid, thread);
+        return !stat || stat->state != 'R';
+      });
+    }
   }
-  return !threads.empty();
+  for (Looked& each : processes) each.condition.runnable = has_ready(each);
 }
 
 void look_at(Looked& process) {
@@ -81,7 +86,7 @@ void look_at(Looked& process) {
   const bool may_be_frozen = state == 'D';
   if (process.in_detail || may_be_frozen) {
     auto ready = count_threads(process);
-    condition.runnable = process.in_detail && stays_ready(process.pid, std::move(ready));
+    if (process.in_detail) process.ready = std::move(ready);
   }
   if (const auto status = process.in_detail ? process_status(process.pid) : std::nullopt) {
     condition.memory = status->memory;
@@ -135,6 +140,7 @@ Task<void> HaltWatch::look_at_all() {
   wanted_.clear();
   const std::function<void()> work = [look] {
     std::for_each(look->processes.begin(), look->processes.end(), look_at);
+    keep_ready(look->processes);
   };
   const Result<void> looked = co_await transport::run_detached(loop_, work);
   if (looked) take(*look);

@@ -79,8 +79,12 @@ bool MemoryGroup::is_current() const {
   return oom_kills(groups_.front().kills).has_value() && names_of_groups(pid_) == names_;
 }
 
+std::uint64_t MemoryGroup::kills() const {
+  return oom_kills(groups_.front().kills).value_or(0);
+}
+
 bool MemoryGroup::ran_out() const {
-  return oom_kills(groups_.front().kills).value_or(0) > kills_;
+  return kills() > kills_;
 }
 
 std::vector<MemoryUse> MemoryGroup::uses() const {
@@ -102,9 +106,7 @@ std::optional<MemoryUse> MemoryGroup::use() const {
 std::optional<std::uint64_t> MemoryGroup::room() const {
   const auto all = uses();
   const auto least = std::ranges::min_element(all, {}, &MemoryUse::room);
-  const auto on_host = available_memory();
-  if (least == all.end()) return on_host;
-  return std::min(least->room, on_host.value_or(least->room));
+  return least == all.end() ? std::nullopt : std::optional(least->room);
 }
 
 std::uint32_t buffer_within(std::uint64_t room) {
@@ -127,7 +129,9 @@ transport::Task<Result<MemoryGroups::Seen>> MemoryGroups::look(std::string runti
       auto found = MemoryGroup::find(pid, start);
       seen->group = found ? std::make_shared<const MemoryGroup>(std::move(*found)) : nullptr;
     }
-    if (seen->group != nullptr) seen->room = seen->group->room();
+    if (seen->group == nullptr) return;
+    seen->room = seen->group->room();
+    seen->kills = seen->group->kills();
   };
   const Result<void> looked = co_await looks_.run(process.pid, process.uid, std::move(work));
   if (!looked) co_return fail_errno("find", "the control group", ETIMEDOUT);

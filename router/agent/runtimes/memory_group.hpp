@@ -27,6 +27,8 @@ class MemoryGroup {
   /// process has chosen. `start`: of the process (base/process_stat.hpp).
   [[nodiscard]] static std::optional<MemoryGroup> find(pid_t pid, std::uint64_t start);
 
+  /// How many processes in the group the kernel has killed for lack of memory. 0 once the group is gone.
+  [[nodiscard]] std::uint64_t kills() const;
   /// Whether the kernel has killed some process in the group, for lack of memory, since this was found.
   /// False once the group is gone.
   [[nodiscard]] bool ran_out() const;
@@ -35,8 +37,7 @@ class MemoryGroup {
   /// How much of its limit it uses, or its parents of theirs, whichever has the least left. Nothing if there
   /// is no limit.
   [[nodiscard]] std::optional<MemoryUse> use() const;
-  /// How many bytes its processes can still get, by its own limit, its parents', and what the host has.
-  /// Nothing if none of that can be read.
+  /// How many bytes its processes can still get, by its own limit and its parents'. Nothing as above.
   [[nodiscard]] std::optional<std::uint64_t> room() const;
 
  private:
@@ -67,12 +68,13 @@ class MemoryGroups {
   /// in it. Errors: ESRCH if the runtime has ended, ENOENT if no group can be read here, ETIMEDOUT if it
   /// takes too long.
   transport::Task<Result<MemoryGroupPtr>> find(std::string runtime_id);
-  /// A group, and MemoryGroup::room().
+  /// A group, and what it says now.
   struct Seen {
     MemoryGroupPtr group;
     std::optional<std::uint64_t> room;
+    std::uint64_t kills = 0;
   };
-  /// The same as find(), with the room that the group has now.
+  /// The same as find(), and looks at the group.
   transport::Task<Result<Seen>> look(std::string runtime_id);
   /// MemoryGroup::room() of the runtime's group. Nothing if that can't be read here.
   transport::Task<std::optional<std::uint64_t>> room_of(std::string runtime_id);

@@ -309,6 +309,12 @@ TEST_CASE("the content of an artifact is kept as it comes", "[artifacts]") {
     CHECK(found->sha256.size() == 64);
     CHECK(content_of(directory->open(id)->content) == content);
   }
+  SECTION("whole, but for something") {
+    REQUIRE((*file)->end({}, "types have no names"));
+    const auto found = directory->find(id);
+    CHECK(found->state == Artifact::State::whole);
+    CHECK(found->gaps == "types have no names");
+  }
   SECTION("cut, for a reason") {
     REQUIRE((*file)->end("the application ended"));
     const auto found = directory->find(id);

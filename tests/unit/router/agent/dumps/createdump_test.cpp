@@ -96,4 +96,6 @@ TEST_CASE("the runtime's library is found in a memory map", "[router]") {
         "/b");
   CHECK_FALSE(coreclr_directory_in("7f-80 r-xp 0 08:01 7  /a/libcoreclr.so.dbg\n7f-80 rw-p 0 00:00 0\n"));
   CHECK_FALSE(coreclr_directory_in(""));
+  // An upgrade has put another one in its place.
+  CHECK(coreclr_directory_in("7f-80 r-xp 0 08:01 7  /a/b/libcoreclr.so (deleted)\n") == "/a/b");
 }

@@ -21,7 +21,7 @@ ProcessStatus process() {
 }
 
 std::string refusal(std::uint64_t room, DumpType type, const std::string& into_memory = {}) {
-  const auto enough = check_memory(room, "orders", process(), type, true, into_memory);
+  const auto enough = check_memory({room, {}}, "orders", process(), type, true, into_memory);
   return enough ? std::string() : enough.error().message();
 }
 
@@ -49,13 +49,16 @@ TEST_CASE("what reading takes is measured, and is the same each time", "[router]
 
 TEST_CASE("a dump that the application would not live through is refused, with what fits", "[router]") {
   CHECK(refusal(220 * kMiB, DumpType::with_heap).empty());
-  CHECK(check_memory(std::nullopt, "orders", process(), DumpType::with_heap, true, "/tmp/dump").has_value());
+  CHECK(check_memory({}, "orders", process(), DumpType::with_heap, true, "/tmp/dump").has_value());
   const std::string refused = refusal(219 * kMiB, DumpType::with_heap);
-  for (const char* words : {"219 MiB of memory are left", "a heap dump takes 220 MiB", "200 MiB of them",
-                            "--type mini takes 20 MiB", "--anyway"})
+  for (const char* words : {"219 MiB of memory are left in its control group", "a heap dump takes 220 MiB",
+                            "200 MiB of them", "--type mini takes 20 MiB", "--anyway"})
     CHECK_THAT(refused, Catch::Contains(words));
   CHECK(refusal(20 * kMiB, DumpType::normal).empty());
   CHECK_THAT(refusal(19 * kMiB, DumpType::normal), !Catch::Contains("--type mini"));
+  const auto host = check_memory({{}, 100 * kMiB}, "orders", process(), DumpType::full, true, "");
+  REQUIRE_FALSE(host);
+  CHECK_THAT(host.error().message(), Catch::Contains("100 MiB of memory are left on its host"));
 }
 
 TEST_CASE("a file that takes memory counts as well", "[router]") {
