@@ -92,8 +92,10 @@ class Symbols(Case):
 
     def samples_with(self, process, name):
         """How many samples have a frame of this name, the busy function or what it is interrupted by."""
-        lines = (line.rpartition(" ") for line in process.stdout().splitlines())
-        return sum(int(count) for stack, _, count in lines if any(name in frame for frame in stack.split(";")))
+        counts = [(stack, int(count)) for stack, _, count in (line.rpartition(" ") for line in process.stdout().splitlines())]
+        # A busy machine leaves it a tenth of a processor, and nearly all samples are alike.
+        self.assertGreater(sum(count for _, count in counts), 5, process.output())
+        return sum(count for stack, count in counts if name in stack)
 
     def assert_named(self, process):
         self.assertGreater(self.samples_with(process, hotspot.LOCAL), 0, process.output())

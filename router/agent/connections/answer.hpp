@@ -90,7 +90,8 @@ class Answer {
   void begin(transport::HeaderFields fields);
   /// Sends a line. Returns what became of it.
   transport::Task<transport::IoStatus> event(std::string line);
-  /// What is passed on lacks something, though it is whole. Whoever keeps it writes that down.
+  /// Says what the answer lacks though nothing is cut, such as names. If the answer is kept, its artifact
+  /// says so.
   void lacks(std::string what) { carrier_.lacks(std::move(what)); }
   /// What is passed on goes there.
   [[nodiscard]] transport::Stream& passed_on() const { return carrier_.stream(); }

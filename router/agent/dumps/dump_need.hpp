@@ -11,10 +11,9 @@
 
 namespace farport::router {
 
-/// Whether this kernel gives a process a page of its own when somebody reads one that the process has never
-/// used. Most kernels show the one page of zeros that all share; where huge pages or a sandbox prevent that,
-/// reading takes memory. Measured in this process, once; true if that can't be measured. A process that
-/// confines itself must ask before.
+/// Whether reading a page that its process has never used takes memory on this kernel. Most kernels show one
+/// page of zeros for all of these, and take none; some huge pages and sandboxes don't. This is tried once, in
+/// this process; true if it can't be. A process that confines itself must ask before.
 [[nodiscard]] bool reading_takes_memory();
 
 /// What a dump takes, in bytes.

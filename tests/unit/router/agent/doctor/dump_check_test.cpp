@@ -70,10 +70,10 @@ TEST_CASE("a place that can't take a dump is named first, with what to do", "[do
 
 TEST_CASE("what the agent's own confinement hides is said to be hidden by it", "[doctor]") {
   DumpFacts facts = good();
-  facts.createdump = {State::unknown, {}, "somebody forbids it"};
+  facts.createdump = {State::unknown, {}, "its user is another one"};
   CHECK(judged(facts, {true, true}).level == Level::warning);
   CHECK_THAT(judged(facts, {true, true}).text, Catch::Contains("own confinement (Landlock)"));
-  CHECK_THAT(judged(facts).text, Catch::Contains("somebody forbids it"));
+  CHECK_THAT(judged(facts).text, Catch::Contains("its user is another one"));
 }
 
 TEST_CASE("a summary names no place", "[doctor]") {
