@@ -2,14 +2,13 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 
-#include <openssl/err.h>
-#include <openssl/ui.h>
+#include <openssl/crypto.h>
 
 #include "auth/credentials.hpp"
 #include "base/escape.hpp"
 #include "cli/setup/remotes.hpp"
+#include "cli/setup/runtime_session.hpp"
 #include "cli/terminal/table.hpp"
 #include "cli/terminal/terminal_keys.hpp"
 
@@ -40,11 +39,16 @@ Result<std::shared_ptr<const auth::Passphrase>> ask_until_right(auth::TlsFiles f
   }
 }
 
+tl::unexpected<Error> not_asked(const std::string& tried, const std::string& bundle, const Error& why) {
+  if (why.cause == EINTR) return tl::unexpected(interrupted(tried, bundle));
+  return fail(tried, bundle, why.why);
+}
+
 }  // namespace
 
 Result<auth::Passphrase> ask_passphrase(const std::string& bundle, bool is_new) {
   const std::string tried = "ask for the passphrase of";
-  const HidingTerminal terminal;
+  HidingTerminal terminal;
   if (!terminal) {
     return fail(tried, bundle, "there is no terminal",
                 is_new ? "give a file that contains it: --passphrase-file"
@@ -52,12 +56,17 @@ Result<auth::Passphrase> ask_passphrase(const std::string& bundle, bool is_new) 
   }
   const std::string prompt = (is_new ? "New passphrase of " : "Passphrase of ") + escape(bundle) + ": ";
   Typed typed;
-  const bool taken = UI_UTIL_read_pw_string(typed.text.data(), static_cast<int>(typed.text.size()),
-                                            prompt.c_str(), is_new ? 1 : 0) == 0;
-  ERR_clear_error();
-  const std::size_t size = std::strlen(typed.text.data());
-  if (taken && size > 0) return auth::Passphrase({typed.text.data(), size});
-  return fail(tried, bundle, taken || !is_new ? "no passphrase was entered" : "the two entries differ");
+  Typed again;
+  const auto first = terminal.ask(prompt, typed.text);
+  if (!first) return not_asked(tried, bundle, first.error());
+  if (first->empty()) return fail(tried, bundle, "no passphrase was entered");
+  if (first->size() > auth::kLongestPassphrase) return fail(tried, bundle, "it is too long");
+  if (is_new) {
+    const auto second = terminal.ask("The same again: ", again.text);
+    if (!second) return not_asked(tried, bundle, second.error());
+    if (*first != *second) return fail(tried, bundle, "the two entries differ");
+  }
+  return auth::Passphrase(*first);
 }
 
 Result<void> Unlocker::unlock(config::TlsFiles& tls) {

@@ -1,11 +1,14 @@
 #include "cli/terminal/terminal_keys.hpp"
 
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <string_view>
 #include <utility>
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/signalfd.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -83,6 +86,70 @@ HidingTerminal::HidingTerminal() : terminal_(::open("/dev/tty", O_RDWR | O_CLOEX
 
 HidingTerminal::~HidingTerminal() {
   if (changed_) ::tcsetattr(terminal_.get(), TCSANOW, &before_);
+}
+
+namespace {
+
+/// While it exists, signals that end a process wait in a descriptor. A handler would miss one that comes
+/// between a look at its flag and a read.
+class WaitingSignals {
+ public:
+  WaitingSignals() {
+    sigset_t ending;
+    ::sigemptyset(&ending);
+    for (const int each : {SIGINT, SIGTERM, SIGQUIT, SIGHUP}) {
+      if (!transport::is_ignored(each)) ::sigaddset(&ending, each);
+    }
+    ::pthread_sigmask(SIG_BLOCK, &ending, &before_);
+    signals_ = UniqueFd(::signalfd(-1, &ending, SFD_CLOEXEC));
+  }
+  WaitingSignals(const WaitingSignals&) = delete;
+  WaitingSignals& operator=(const WaitingSignals&) = delete;
+  ~WaitingSignals() {
+    // It has been taken for what it is: it must not end the process once it is let through.
+    pollfd look{signals_.get(), POLLIN, 0};
+    signalfd_siginfo taken{};
+    while (::poll(&look, 1, 0) == 1 && ::read(signals_.get(), &taken, sizeof taken) > 0) {
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+  [[nodiscard]] int fd() const { return signals_.get(); }
+
+ private:
+  sigset_t before_{};
+  UniqueFd signals_;
+};
+
+}  // namespace
+
+Result<std::string_view> HidingTerminal::ask(const std::string& prompt, std::span<char> into) {
+  constexpr const char* kRead = "read from";
+  constexpr const char* kTerminal = "the terminal";
+  const WaitingSignals signals;
+  const auto print = [this](std::string_view text) {
+    return ::write(terminal_.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  };
+  if (!print(prompt)) return fail_errno(kRead, kTerminal, errno);
+  std::size_t size = 0;
+  for (bool whole = false; !whole;) {
+    std::array<pollfd, 2> waits{{{terminal_.get(), POLLIN, 0}, {signals.fd(), POLLIN, 0}}};
+    if (::poll(waits.data(), waits.size(), -1) < 0 && errno != EINTR)
+      return fail_errno(kRead, kTerminal, errno);
+    if (waits[1].revents != 0) {
+      print("\n");
+      return fail_errno(kRead, kTerminal, EINTR);
+    }
+    if (waits[0].revents == 0) continue;
+    // One by one, so that what is typed after the line stays where it is.
+    char typed = '\0';
+    const ssize_t got = ::read(terminal_.get(), &typed, 1);
+    if (got < 0 && errno != EINTR) return fail_errno(kRead, kTerminal, errno);
+    whole = got == 0 || (got == 1 && typed == '\n');
+    if (got == 1 && !whole && size < into.size()) into[size++] = typed;
+  }
+  print("\n");
+  return std::string_view(into.data(), size);
 }
 
 namespace {

@@ -4,9 +4,13 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 
 #include <termios.h>
 
+#include "base/error.hpp"
 #include "base/unique_fd.hpp"
 #include "transport/fd_stream.hpp"
 #include "transport/task.hpp"
@@ -45,6 +49,10 @@ class HidingTerminal {
 
   /// Whether there is a terminal.
   explicit operator bool() const { return static_cast<bool>(terminal_); }
+
+  /// Asks for a line and returns it without its end, in `into`, whose rest is dropped if it is longer.
+  /// Ctrl-C, a hang-up and SIGTERM end it at any moment. Errors: EINTR then, or the system's.
+  [[nodiscard]] Result<std::string_view> ask(const std::string& prompt, std::span<char> into);
 
  private:
   UniqueFd terminal_;

@@ -173,7 +173,7 @@ class OnTheTerminal(ReloadCase):
         opened = self.terminal("certs", "bundle", self.lab.authority.directory, "--name", "tools", "-o", path, "--encrypt")
         opened.wait_for_text("New passphrase of")
         opened.type(SECRET + "\n")
-        opened.wait_for_text("Verifying")
+        opened.wait_for_text("The same again")
         opened.type(SECRET + "\n")
         self.assertEqual(opened.wait(), 0, opened.shown())
         self.assertNotIn(SECRET, "\n".join(opened.everything()))
