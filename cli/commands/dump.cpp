@@ -97,6 +97,7 @@ Task<Result<std::string>> DumpTransfer::receive(router::Runtime runtime) {
     co_return fail("write the dump to", path, "the file already exists",
                    "choose another name, or use --force");
   }
+  co_await session_.watch_container();
   const auto restart = co_await session_.restart();
   bool knows_size = false;
   if (restart) {

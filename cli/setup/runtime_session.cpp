@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "cli/setup/explain.hpp"
 #include "cli/setup/remotes.hpp"
 #include "router/wire/runtime.hpp"
+#include "transport/timer.hpp"
 
 namespace farport::cli {
 namespace {
@@ -41,7 +43,7 @@ struct Listed {
 RuntimeSession::RuntimeSession(transport::Loop& loop, const router::MirroredAgent& agent,
                                const config::SessionSettings& settings,
                                router::SessionManager::OnEnd on_break)
-    : loop_(loop), agent_(agent), settings_(settings), on_break_(std::move(on_break)) {}
+    : loop_(loop), agent_(agent), settings_(settings), on_break_(std::move(on_break)), looking_(loop) {}
 
 Task<Result<router::Runtime>> RuntimeSession::open(std::string wanted) {
   CO_ASSIGN_OR_RETURN(auto found, co_await router::find_agents(
@@ -53,7 +55,7 @@ Task<Result<router::Runtime>> RuntimeSession::open(std::string wanted) {
   const auto chosen = added ? listed.choose(wanted) : tl::unexpected(added.error());
   if (chosen) {
     agent_client_ = std::move(found[listed.agents[*chosen]].client);
-    agent_client_->on_break(on_break_);
+    agent_client_->on_break([this](const Error& why) { broke(why); });
     std::erase_if(found, [](const router::FoundAgent& each) { return each.client == nullptr; });
   } else if (chosen.error().cause == ESRCH) {
     co_await explain(found, !listed.runtimes.empty());
@@ -77,7 +79,7 @@ Task<Result<router::Artifact>> RuntimeSession::open_artifact(std::string id) {
     if (kept == all->end()) continue;
     chosen = *kept;
     agent_client_ = std::move(each.client);
-    agent_client_->on_break(on_break_);
+    agent_client_->on_break([this](const Error& why) { broke(why); });
   }
   std::erase_if(found, [](const router::FoundAgent& each) { return each.client == nullptr; });
   co_await router::leave_agents(loop_, std::move(found));
@@ -100,6 +102,34 @@ Task<std::optional<router::Restart>> RuntimeSession::restart() {
   if (reach == nullptr) co_return std::nullopt;
   auto restart = co_await reach->restart(loop_);
   co_return restart;
+}
+
+Task<void> RuntimeSession::watch_container() {
+  const router::Reach* reach = agent_client_->reach();
+  if (reach != nullptr) run_ = co_await reach->container_run(loop_);
+}
+
+void RuntimeSession::broke(const Error& why) {
+  on_break_(why);
+  if (run_) looking_.spawn(give_up_if_ended(*std::exchange(run_, std::nullopt)));
+}
+
+Task<void> RuntimeSession::give_up_if_ended(router::ContainerRun before) {
+  // Engines learn of it a moment later.
+  constexpr int kLooks = 5;
+  constexpr transport::Milliseconds kBetween{1000};
+  for (int looks = 0; looks < kLooks; ++looks) {
+    const auto now = co_await agent_client_->reach()->container_run(loop_);
+    if (now && (!now->running || now->id != before.id)) {
+      const std::string how = now->ended.empty() ? "" : ": " + now->ended;
+      sessions().give_up(
+          {"go on with", agent_client_->reach()->text(), "its container has ended meanwhile" + how, {}, {}});
+      co_return;
+    }
+    co_await transport::sleep(loop_, kBetween);
+  }
+  // It was the connection alone. The next break may be the container's end.
+  run_ = std::move(before);
 }
 
 Task<void> RuntimeSession::leave() {

@@ -14,6 +14,7 @@
 #include "router/reach/reach.hpp"
 #include "router/wire/artifact.hpp"
 #include "router/wire/runtime.hpp"
+#include "transport/task_set.hpp"
 
 namespace farport::cli {
 
@@ -43,6 +44,9 @@ class RuntimeSession {
   transport::Task<Result<std::string>> ask(std::string method, std::string path) {
     return agent_client_->ask(std::move(method), std::move(path));
   }
+  /// After a successful open(): from now on the session is given up as soon as it breaks because the
+  /// application's container has ended, and errors say how that ended.
+  transport::Task<void> watch_container();
   /// After a successful open(): what restarts the application if it stops responding, if known.
   transport::Task<std::optional<router::Restart>> restart();
   /// Lines to print about why the runtime may not have been found, from the agents. Empty if it was found.
@@ -52,6 +56,8 @@ class RuntimeSession {
 
  private:
   transport::Task<void> explain(router::FoundAgents& agents, bool lists_any);
+  void broke(const Error& why);
+  transport::Task<void> give_up_if_ended(router::ContainerRun before);
 
   transport::Loop& loop_;
   const router::MirroredAgent& agent_;
@@ -59,6 +65,8 @@ class RuntimeSession {
   router::SessionManager::OnEnd on_break_;
   std::unique_ptr<router::AgentClient> agent_client_;
   std::vector<std::string> explanation_;
+  std::optional<router::ContainerRun> run_;  ///< Of the container, when it began to be watched.
+  transport::TaskSet looking_;
 };
 
 }  // namespace farport::cli

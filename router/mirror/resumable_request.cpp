@@ -46,6 +46,10 @@ Task<IoStatus> ResumableRequest::head_received() {
 
 Task<void> ResumableRequest::keep() {
   while (!stream_.over()) {
+    if (const Error* const why = sessions_.given_up(); why != nullptr) {
+      stream_.abort(*why);
+      break;
+    }
     if (sessions_.session() != nullptr && !turn_.is_now()) {
       limit_turn();
       turn_.line_up();
@@ -72,7 +76,9 @@ void ResumableRequest::limit_waiting() {
   if (grace_) return;
   grace_.emplace(sessions_.loop(), sessions_.options().grace, [this] {
     const auto seconds = std::chrono::duration<double>(sessions_.options().grace).count();
-    stream_.abort(broken(fmt::format("the session broke and did not come back within {:g} s", seconds)));
+    std::string why = fmt::format("the session broke and did not come back within {:g} s", seconds);
+    if (!sessions_.why_ended().empty()) why += ": " + sessions_.why_ended();
+    stream_.abort(broken(std::move(why)));
     head_event_.set();
   });
 }

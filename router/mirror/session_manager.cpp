@@ -57,11 +57,17 @@ Task<void> SessionManager::run(OnSession follow, OnEnd on_end) {
     answered_ = false;
     const auto begun = std::chrono::steady_clock::now();
     const Error why = co_await hold_session(follow);
+    why_ended_ = why.message();
     on_end(why);
     // An agent that has answered is alive, so dial again soon. One that ends each session at once is not.
     if (answered_ && std::chrono::steady_clock::now() - begun >= kLastingSession) backoff.reset();
     co_await with_deadline(loop_, dial_now_.wait(), backoff.next());
   }
+}
+
+void SessionManager::give_up(Error why) {
+  given_up_ = std::move(why);
+  session_changed_.changed();
 }
 
 void SessionManager::dial_now() {

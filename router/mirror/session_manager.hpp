@@ -45,6 +45,12 @@ class SessionManager {
 
   /// Limits how often requests are sent to the agent.
   [[nodiscard]] RequestPace& pace() { return pace_; }
+  /// Fails all requests with this error, now and later: there will be no session in which they could go on.
+  void give_up(Error why);
+  /// The error of that, or null.
+  [[nodiscard]] const Error* given_up() const { return given_up_ ? &*given_up_ : nullptr; }
+  /// Why the last session has ended, or could not be opened; empty if there was none yet.
+  [[nodiscard]] const std::string& why_ended() const { return why_ended_; }
   /// The address of the last session; before the first one, the route's.
   [[nodiscard]] const std::string& address() const { return address_text_; }
   [[nodiscard]] transport::Loop& loop() const { return loop_; }
@@ -66,6 +72,8 @@ class SessionManager {
   transport::Party party_;
   std::shared_ptr<AgentSession> session_;
   bool answered_ = false;  ///< In the last session.
+  std::string why_ended_;
+  std::optional<Error> given_up_;
   RequestPace pace_;
   transport::Condition session_changed_;
   transport::Event dial_now_;

@@ -70,7 +70,12 @@ Result<InspectedContainer> parse_inspected(std::string_view json) {
   if (!is_id(container.id)) return fail("read", "what the engine says of the container", "it has no Id");
   container.running = member(member(whole, "State"), "Running") == true;
   container.paused = member(member(whole, "State"), "Paused") == true;
-  const Json& pid = member(member(whole, "State"), "Pid");
+  const Json& state = member(whole, "State");
+  container.run = {string_of(member(state, "StartedAt")), container.running, {}};
+  const Json& code = member(state, "ExitCode");
+  if (!container.running && code.is_number_integer())
+    container.run.ended = end_of_container(code.get<std::int64_t>(), member(state, "OOMKilled") == true);
+  const Json& pid = member(state, "Pid");
   if (pid.is_number_unsigned()) container.pid = pid.get<std::uint64_t>();
   container.user = string_of(member(member(whole, "Config"), "User"));
   const Json& host = member(whole, "HostConfig");
@@ -301,6 +306,14 @@ class ContainerReach final : public Reach {
     }
     auto reached = co_await open_inside(loop, log);
     co_return reached;
+  }
+
+  [[nodiscard]] Task<std::optional<ContainerRun>> container_run(transport::Loop& loop) const override {
+    const auto inspected = co_await capture(loop, command("container", "inspect", name_));
+    if (!inspected) co_return std::nullopt;
+    const auto container = parse_inspected(*inspected);
+    if (!container) co_return std::nullopt;
+    co_return container->run;
   }
 
  private:

@@ -42,6 +42,7 @@ struct InspectedContainer {
   std::string id;
   bool running = false;
   bool paused = false;
+  ContainerRun run{};
   std::uint64_t pid = 0;  ///< Of its first process, on the engine's host.
   std::string user;       ///< As configured: "", "1654", "app", "app:staff".
   bool privileged = false;

@@ -77,6 +77,18 @@ std::chrono::seconds restarted_after(const Json& probe) {
   return period * std::max<std::int64_t>(failures - 1, 0) + timeout;
 }
 
+/// core/v1 ContainerStatus.
+ContainerRun run_of(const Json& status) {
+  const Json& state = member(status, "state");
+  ContainerRun run{string_of(member(status, "containerID")), member(state, "running").is_object(), {}};
+  const Json& now = member(state, "terminated");
+  const Json& ended = now.is_object() ? now : member(member(status, "lastState"), "terminated");
+  const Json& code = member(ended, "exitCode");
+  if (code.is_number_integer())
+    run.ended = end_of_container(code.get<std::int64_t>(), string_of(member(ended, "reason")) == "OOMKilled");
+  return run;
+}
+
 Pod pod_of(const Json& object) {
   const Json& metadata = member(object, "metadata");
   const Json& status = member(object, "status");
@@ -95,6 +107,8 @@ Pod pod_of(const Json& object) {
     const Json& probe = member(each, "livenessProbe");
     if (probe.is_object()) pod.restarted_after[string_of(member(each, "name"))] = restarted_after(probe);
   }
+  for (const Json& each : elements(member(status, "containerStatuses")))
+    pod.runs[string_of(member(each, "name"))] = run_of(each);
   const Json& statuses = member(status, "ephemeralContainerStatuses");
   for (const Json& each : elements(member(spec, "ephemeralContainers"))) {
     pod.ephemeral.push_back(ephemeral_of(each, statuses));
@@ -479,6 +493,14 @@ class PodReach final : public Reach {
     const auto probed = pod->restarted_after.find(container);
     if (probed == pod->restarted_after.end()) co_return std::nullopt;
     co_return Restart{probed->second, "the liveness probe of " + container};
+  }
+
+  [[nodiscard]] Task<std::optional<ContainerRun>> container_run(transport::Loop& loop) const override {
+    const auto pod = co_await look(loop);
+    if (!pod) co_return std::nullopt;
+    const auto run = pod->runs.find(container_in(*pod));
+    if (run == pod->runs.end()) co_return std::nullopt;
+    co_return run->second;
   }
 
  private:

@@ -33,6 +33,7 @@ struct Pod {
   std::string version{};            ///< The resource version, which changes with every change.
   std::string default_container{};  ///< Used by kubectl if none is named.
   std::vector<EphemeralContainer> ephemeral{};
+  std::map<std::string, ContainerRun> runs{};  ///< By container.
   /// How soon a container with a liveness probe is restarted after it stops answering, by container.
   std::map<std::string, std::chrono::seconds> restarted_after{};
 };

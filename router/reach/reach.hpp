@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -26,6 +27,16 @@ struct Restart {
   std::chrono::seconds after{};  ///< The shortest time until it does.
   std::string by{};              ///< "the liveness probe of web".
 };
+
+/// One run of the application's container.
+struct ContainerRun {
+  std::string id{};  ///< Another one after each start; empty if that is not known.
+  bool running = true;
+  std::string ended{};  ///< How it, or the one before it, has ended; empty if that is not known.
+  bool operator==(const ContainerRun&) const = default;
+};
+/// "exit code 137, out of memory"
+[[nodiscard]] std::string end_of_container(std::int64_t exit_code, bool out_of_memory);
 
 class Reach;
 
@@ -59,6 +70,10 @@ class Reach : public ReachTarget, public std::enable_shared_from_this<Reach> {
   [[nodiscard]] virtual transport::Task<Result<Reached>> open(transport::Loop& loop, Log log) const = 0;
   /// What restarts the application there if it stops responding; empty if nothing does or it is not known.
   [[nodiscard]] virtual transport::Task<std::optional<Restart>> restart(transport::Loop& loop) const;
+
+  /// The run of the application's container; nothing if there is none or it is not known.
+  [[nodiscard]] virtual transport::Task<std::optional<ContainerRun>> container_run(
+      transport::Loop& loop) const;
 
   [[nodiscard]] transport::Task<Result<Ways>> find(transport::Loop& loop) const final;
   [[nodiscard]] bool changes() const final { return false; }

@@ -3,9 +3,10 @@
 import json
 import os
 import pathlib
+import signal
 import time
 
-from harness import followed, needs, wait
+from harness import followed, needs, proc, wait
 from harness.case import Case, main
 from harness.engines import Docker
 from harness.images import SHELL, Image
@@ -102,6 +103,18 @@ class OfDocker(Case):
             done = self.assert_ok(self.farport("profile", "docker://orders", "--duration", "2s", "-o", file))
             self.assertIn("Orders.Pricing", pathlib.Path(file).read_text(encoding="utf-8"), done.described)
         self.assertEqual(len(self.helpers()), 1)
+
+    def test_a_container_that_ends_while_its_dump_is_written_is_said_at_once(self):
+        self.application()
+        file = os.path.join(self.lab.new_directory(self.lab.far, "dump"), "x.dmp")
+        dump = self.lab.far.start(needs.farport(), "dump", "docker://orders", "-o", file, "--grace", "20m", **self.options())
+        self.addCleanup(dump.stop)
+        pid = self.engine.docker("inspect", "--format", "{{.State.Pid}}", "orders").strip()
+        os.kill(wait.until(lambda: proc.dump_writer(pid), dump.output), signal.SIGSTOP)
+        self.engine.docker("kill", "orders")
+        # It does not wait for the session to come back.
+        self.assertEqual(dump.wait(), 1, dump.output())
+        self.assertIn("its container has ended meanwhile: exit code 137", dump.stderr())
 
     def test_a_paused_one_is_said_to_be_paused(self):
         self.application()

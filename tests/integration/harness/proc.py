@@ -14,6 +14,19 @@ def children(pid):
     return [int(child) for child in found if is_alive(int(child))]
 
 
+def dump_writer(pid):
+    """The pid of the createdump that a runtime has started, from whichever of its threads; nothing if there is none."""
+    for file in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            started = file.read_text().split()
+        except OSError:
+            continue  # the thread has ended meanwhile
+        for child in started:
+            if status(child, "Name") == "createdump":
+                return int(child)
+    return None
+
+
 def status(pid, field):
     """One field of /proc/PID/status; empty if the process is gone."""
     try:

@@ -84,6 +84,22 @@ TEST_CASE("a workload's selector in kubectl's words") {
   CHECK_FALSE(parse_selector(R"({"spec": {"selector": {}}})").has_value());
 }
 
+TEST_CASE("how the containers of a pod stand") {
+  const auto pods = parse_pods(R"({"metadata": {"name": "a"}, "status": {"containerStatuses": [
+    {"name": "web", "containerID": "x://1", "state": {"running": {}}},
+    {"name": "killed", "containerID": "x://2", "state": {"running": {}},
+     "lastState": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}},
+    {"name": "waits", "containerID": "x://3", "state": {"waiting": {}},
+     "lastState": {"terminated": {"exitCode": 1, "reason": "Error"}}},
+    {"name": "over", "state": {"terminated": {"exitCode": 0}}, "lastState": {"terminated": {"exitCode": 5}}}, 7]}})");
+  REQUIRE(pods.has_value());
+  const auto& runs = pods->front().runs;
+  CHECK(runs.at("web") == ContainerRun{"x://1", true, ""});
+  CHECK(runs.at("killed") == ContainerRun{"x://2", true, "exit code 137, out of memory"});
+  CHECK(runs.at("waits") == ContainerRun{"x://3", false, "exit code 1"});
+  CHECK(runs.at("over") == ContainerRun{"", false, "exit code 0"});
+}
+
 TEST_CASE("what engines say of a container") {
   const auto container =
       parse_inspected(R"([{"Id": "0a1b", "State": {"Running": true}, "Config": {"User": "app"},
@@ -92,6 +108,11 @@ TEST_CASE("what engines say of a container") {
   CHECK(container->running);
   CHECK(container->user == "app");
   CHECK(container->added_capabilities == std::vector<std::string>{"CAP_SYS_PTRACE"});
+  CHECK(container->run == ContainerRun{"", true, ""});
+  const auto ended = parse_inspected(
+      R"([{"Id": "0a1b", "State": {"Running": false, "StartedAt": "then", "ExitCode": 137, "OOMKilled": true}}])");
+  REQUIRE(ended.has_value());
+  CHECK(ended->run == ContainerRun{"then", false, "exit code 137, out of memory"});
   CHECK_FALSE(parse_inspected("[]").has_value());
   CHECK_FALSE(parse_inspected(R"([{"Id": "--rm"}])").has_value());
 }
