@@ -552,7 +552,7 @@ complete -c farport -n '__fish_seen_subcommand_from artifacts' -l json -d 'Print
 complete -c farport -n '__fish_seen_subcommand_from artifacts' -l format -x -a 'text json' -d 'Output format: text, or json (same as --json) [text]'
 complete -c farport -n '__fish_seen_subcommand_from artifacts' -l get -x -d 'Get this one into a file, and print its path'
 complete -c farport -n '__fish_seen_subcommand_from artifacts' -l remove -x -d 'Remove this one; may be repeated'
-complete -c farport -n '__fish_seen_subcommand_from artifacts' -s o -l output -r -F -d 'With --get: the file [its id, with an extension]'
+complete -c farport -n '__fish_seen_subcommand_from artifacts' -s o -l output -r -F -d 'With --get: the file; of a heap as .gcdump, as .json (types), or else as it is kept [its id, with an extension]'
 complete -c farport -n '__fish_seen_subcommand_from artifacts' -l force -d 'Replace an existing file'
 complete -c farport -n '__fish_seen_subcommand_from artifacts' -l follow -x -a '(__fish_complete_directories)' -d 'Receive all into this directory as they appear, each once, and print their paths'
 complete -c farport -n '__fish_seen_subcommand_from artifacts' -l help-all -d 'Print this help message with the common options, and exit'

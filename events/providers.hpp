@@ -33,6 +33,8 @@ inline constexpr std::array<std::uint32_t, 7> kExceptionPassed{250, 251, 252, 25
 /// Makes the runtime collect at once and report all surviving objects: GC, Type, GCHeapDump, GCHeapCollect,
 /// GCHeapAndTypeNames.
 inline constexpr std::uint64_t kHeapSnapshotKeywords = 0x1980001;
+/// GCHeapCollect alone.
+inline constexpr std::uint64_t kHeapCollectKeyword = 0x800000;
 /// Names of the types of what is reported: by themselves, and with a heap.
 inline constexpr std::uint64_t kTypeKeywords = 0x80000 | 0x1000000;
 /// A sample's value for a thread outside .NET code, which waits or runs native code.

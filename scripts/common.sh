@@ -103,18 +103,35 @@ build_dotnet() {
 # The runtimes beside the SDK's own that the nettrace reader is tested with.
 older_frameworks=(net8.0 net9.0)
 
-# build_talkative: builds the application of the nettrace tests, for the SDK's runtime and, each with a runtime of its
-# own from NuGet, for the older ones, into build/dotnet/FRAMEWORK/talkative.
-build_talkative() {
-  local framework stamp
-  build_dotnet tests/integration/talkative
+# publish_older PROJECT_DIRECTORY: builds a C# project for each of them, with a runtime of its own from NuGet, into
+# build/dotnet/FRAMEWORK/NAME.
+publish_older() {
+  local framework stamp name=${1##*/}
   for framework in "${older_frameworks[@]}"; do
-    stamp="$root/build/dotnet/$framework.built"
-    if up_to_date "$stamp" "$root/tests/integration/talkative"; then continue; fi
-    say "publishing tests/integration/talkative for $framework"
-    dotnet publish "$root/tests/integration/talkative" --configuration Release --use-current-runtime --self-contained \
+    stamp="$root/build/dotnet/$framework-$name.built"
+    if up_to_date "$stamp" "$root/$1"; then continue; fi
+    say "publishing $1 for $framework"
+    dotnet publish "$root/$1" --configuration Release --use-current-runtime --self-contained \
       --property:Framework="$framework" --artifacts-path "$root/build/dotnet/$framework" \
-      --output "$root/build/dotnet/$framework/talkative" --verbosity quiet
+      --output "$root/build/dotnet/$framework/$name" --verbosity quiet
+    touch "$stamp"
+  done
+}
+
+# The runtimes that are part of programs which are compiled ahead of time.
+native_frameworks=(net8.0 net9.0 net10.0)
+
+# build_native: publishes the application that keeps the processor busy as a native program, for each of them, into
+# build/dotnet/native/FRAMEWORK/hotspot.
+build_native() {
+  local framework stamp
+  for framework in "${native_frameworks[@]}"; do
+    stamp="$root/build/dotnet/native-$framework.built"
+    if up_to_date "$stamp" "$root/tests/integration/hotspot"; then continue; fi
+    say "publishing tests/integration/hotspot as a native program of $framework"
+    dotnet publish "$root/tests/integration/hotspot" --configuration Release --use-current-runtime \
+      --property:PublishAot=true --property:Framework="$framework" --artifacts-path "$root/build/dotnet/native/$framework" \
+      --output "$root/build/dotnet/native/$framework/hotspot" --verbosity quiet
     touch "$stamp"
   done
 }

@@ -18,8 +18,10 @@
 
 #include "cli/options/commands.hpp"
 #include "cli/options/options.hpp"
+#include "cli/output/heap_output.hpp"
 #include "cli/output/output.hpp"
 #include "cli/output/recording_sink.hpp"
+#include "cli/setup/helpers.hpp"
 #include "cli/setup/kept_artifacts.hpp"
 #include "cli/setup/remotes.hpp"
 #include "cli/setup/runtime_session.hpp"
@@ -121,27 +123,102 @@ Result<KeptArtifact> find_kept(const KeptArtifacts& kept, const std::string& id)
               "farport artifacts lists what is");
 }
 
-Task<Result<void>> take_content(transport::Loop& loop, router::ArtifactCheck& check, RecordingFile& file,
-                                ProgressLine& line, std::vector<std::byte> bytes) {
+/// Where the content of an artifact goes.
+class ContentTarget {
+ public:
+  ContentTarget() = default;
+  ContentTarget(const ContentTarget&) = delete;
+  ContentTarget& operator=(const ContentTarget&) = delete;
+  virtual ~ContentTarget() = default;
+
+  virtual Task<Result<void>> take(std::shared_ptr<const Piece> piece) = 0;
+  /// After the last byte, all of which are what the agent has said. Errors: there is no file.
+  virtual Task<Result<void>> keep() = 0;
+};
+
+/// A file with the content as it is.
+class ContentFile final : public ContentTarget {
+ public:
+  ContentFile(transport::Loop& loop, std::shared_ptr<RecordingFile> file)
+      : loop_(loop), file_(std::move(file)) {}
+
+  Task<Result<void>> take(std::shared_ptr<const Piece> piece) override {
+    return file_->append(loop_, std::move(piece));
+  }
+  Task<Result<void>> keep() override { co_return file_->keep(); }
+
+ private:
+  transport::Loop& loop_;
+  std::shared_ptr<RecordingFile> file_;
+};
+
+/// A file that is made of a heap's events.
+class HeapFile final : public ContentTarget {
+ public:
+  HeapFile(transport::Loop& loop, const router::ReaderProcess& readers, std::unique_ptr<OutputFile> file)
+      : file_(std::move(file)), sink_(loop, readers, file_.get()) {}
+
+  [[nodiscard]] Result<void> begin(const router::Runtime& runtime, const std::string& path) {
+    return sink_.begin_kept(runtime, path);
+  }
+  Task<Result<void>> take(std::shared_ptr<const Piece> piece) override {
+    return sink_.take(std::move(piece));
+  }
+  Task<Result<void>> keep() override {
+    CO_RETURN_IF_ERROR(co_await sink_.finish());
+    if (!sink_.made_file()) co_return fail("make", "the heap's file", "its reader made none");
+    co_return file_->keep();
+  }
+
+ private:
+  std::unique_ptr<OutputFile> file_;
+  HeapSink sink_;
+};
+
+/// Whether its content is a heap's events.
+bool is_heap(const router::Artifact& artifact) {
+  return artifact.ending == router::kHeapEventsEnding;
+}
+
+/// Creates the file, before anything is asked for.
+Result<std::unique_ptr<ContentTarget>> open_target(transport::Loop& loop, const router::Artifact& wanted,
+                                                   const router::ReaderProcess& readers,
+                                                   const std::string& path, bool force) {
+  if (is_heap(wanted) && (path.ends_with(".gcdump") || path.ends_with(".json"))) {
+    ASSIGN_OR_RETURN(auto file, open_heap_output(path, force));
+    auto heap = std::make_unique<HeapFile>(loop, readers, std::move(file));
+    RETURN_IF_ERROR(heap->begin(wanted.runtime, path));
+    return heap;
+  }
+  ASSIGN_OR_RETURN(auto file, RecordingFile::create(path, force));
+  // The reader of a heap's events finds that out by itself.
+  if (!wanted.gaps.empty()) print_message(wanted.gaps);
+  return std::make_unique<ContentFile>(loop, std::move(file));
+}
+
+Task<Result<void>> take_content(router::ArtifactCheck& check, ContentTarget& target, ProgressLine& line,
+                                std::vector<std::byte> bytes) {
   CO_RETURN_IF_ERROR(check.add(bytes));
   const std::size_t size = bytes.size();
   line.add(size);
-  auto appended = co_await file.append(loop, std::make_shared<const Piece>(std::move(bytes), size));
-  co_return appended;
+  auto taken = co_await target.take(std::make_shared<const Piece>(std::move(bytes), size));
+  co_return taken;
 }
 
 /// Gets one into a file, and returns the file's path.
 Task<Result<std::string>> get_one(transport::Loop& loop, const KeptArtifacts& kept,
-                                  const config::ArtifactsSettings& settings) {
+                                  const config::ArtifactsSettings& settings,
+                                  const router::ReaderProcess& readers) {
   CO_ASSIGN_OR_RETURN(const KeptArtifact wanted, find_kept(kept, settings.get));
-  const std::string name = wanted.artifact.file_name();
+  const std::string name =
+      is_heap(wanted.artifact) ? wanted.artifact.id + ".gcdump" : wanted.artifact.file_name();
   const std::string path = output_path(settings.output.empty() ? name : settings.output, {}, {});
-  CO_ASSIGN_OR_RETURN(const auto file, RecordingFile::create(path, settings.force));
+  CO_ASSIGN_OR_RETURN(const auto target, open_target(loop, wanted.artifact, readers, path, settings.force));
   ProgressLine line(loop);
-  line.begin("getting " + name, std::nullopt);
+  line.begin("getting " + wanted.artifact.file_name(), std::nullopt);
   router::ArtifactCheck check(wanted.artifact);
   router::TakeContent take = [&](std::vector<std::byte> bytes) {
-    return take_content(loop, check, *file, line, std::move(bytes));
+    return take_content(check, *target, line, std::move(bytes));
   };
   const Result<void> got =
       co_await router::download_artifact(wanted.agent->sessions(), wanted.artifact.id, 0, std::move(take));
@@ -150,8 +227,7 @@ Task<Result<std::string>> get_one(transport::Loop& loop, const KeptArtifacts& ke
   CO_RETURN_IF_ERROR(check.end());
   if (wanted.artifact.state == router::Artifact::State::cut)
     print_message("it ends early: " + wanted.artifact.why);
-  if (!wanted.artifact.gaps.empty()) print_message(wanted.artifact.gaps);
-  CO_RETURN_IF_ERROR(file->keep());
+  CO_RETURN_IF_ERROR(co_await target->keep());
   co_return path;
 }
 
@@ -169,6 +245,7 @@ Task<Result<std::string>> remove_all(const KeptArtifacts& kept, const std::vecto
 Task<std::optional<Result<std::string>>> use_artifacts(transport::Loop& loop,
                                                        std::vector<router::MirroredAgent> agents,
                                                        const config::ArtifactsSettings& settings,
+                                                       const router::ReaderProcess& readers,
                                                        transport::StopSource& stop) {
   auto kept =
       co_await first_of(KeptArtifacts::ask(loop, std::move(agents),
@@ -179,7 +256,7 @@ Task<std::optional<Result<std::string>>> use_artifacts(transport::Loop& loop,
   if (settings.get.empty()) {
     done = co_await first_of(remove_all(*kept, settings.remove), stop.wait());
   } else {
-    done = co_await first_of(get_one(loop, *kept, settings), stop.wait());
+    done = co_await first_of(get_one(loop, *kept, settings, readers), stop.wait());
   }
   co_await first_of(kept->leave(loop), stop.again());
   co_return done;
@@ -190,10 +267,14 @@ int artifacts(const config::ArtifactsSettings& settings) {
   if (settings.get.empty() && settings.remove.empty())
     return list_artifacts(settings, {}, artifacts_as_table, "nothing is kept that you may have");
   ASSIGN_OR_REPORT(auto agents, agents_of(settings.remotes), kUsage);
+  HeapForm heap;
+  heap.unended = "-o FILE.nettrace gets what there is";
+  const auto readers = start_readers(settings.remotes.front(), heap_reader_work(std::move(heap), 0));
+  if (!readers) return report(readers.error());
   transport::Loop loop;
   transport::StopSource stop(loop);
   const transport::SignalWatch signals(loop, {SIGINT, SIGTERM}, [&stop](int) { stop.stop(); });
-  const auto done = loop.run(use_artifacts(loop, std::move(agents), settings, stop));
+  const auto done = loop.run(use_artifacts(loop, std::move(agents), settings, *readers, stop));
   if (!done) return report(interrupted(settings.get.empty() ? "remove" : "get", "what is kept"));
   if (!*done) return report(done->error());
   if (!(*done)->empty()) std::ignore = print_path(**done);
@@ -217,7 +298,9 @@ RunCommand add_artifacts_options(CLI::App& options, config::Flags& flags) {
   add_json_option(options, flags.json, "Print a JSON array");
   options.add_option("--get", into->get, "Get this one into a file, and print its path")->type_name("ID");
   add_list(options, "--remove", into->remove, "Remove this one; may be repeated", "ID[,ID]");
-  add_output(options, flags, "With --get: the file [its id, with an extension]");
+  add_output(options, flags,
+             "With --get: the file; of a heap as .gcdump, as .json (types), or else as it is kept [its id, "
+             "with an extension]");
   options
       .add_option("--follow", into->follow,
                   "Receive all into this directory as they appear, each once, and print their paths")

@@ -188,6 +188,8 @@ class ExceptionSink final : public EventLines {
 
   Result<ipc::CollectTracing> prepare(const router::Runtime& runtime) override {
     runtime_id_ = runtime.id;
+    if (runtime.native)
+      print_message(runtime.name + " is compiled ahead of time: its runtime tells no stacks of exceptions");
     auto wanted = EventLines::prepare(runtime);
     if (wanted) router::add_compiled_methods(*wanted, runtime.version);
     return wanted;

@@ -214,6 +214,9 @@ class ProfileSink final : public ReaderSink {
   using ReaderSink::ReaderSink;
 
   Result<ipc::CollectTracing> prepare(const router::Runtime& runtime) override {
+    if (runtime.native)
+      return fail("take a profile of", runtime.name, "the sampler of NativeAOT's runtime names no methods",
+                  "give --event wall instead, which has the names of the program's symbols");
     RETURN_IF_ERROR(begin_printing(runtime.name));
     return router::wanted_samples();
   }

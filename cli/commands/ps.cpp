@@ -98,6 +98,10 @@ std::string pid_text(const router::Runtime& runtime) {
   return runtime.host_pid == 0 ? pid : fmt::format("{} ({})", pid, runtime.host_pid);
 }
 
+std::string version_of(const router::Runtime& runtime) {
+  return runtime.native ? runtime.version + " native" : runtime.version;
+}
+
 bool has_containers(const Listing& listing) {
   const auto in_container = [](const router::Runtime& runtime) { return !runtime.container.id.empty(); };
   return std::any_of(listing.agents.begin(), listing.agents.end(), [&](const AgentRuntimes& agent) {
@@ -121,7 +125,7 @@ std::string as_table(const Listing& listing) {
       TableRow cells{pid_text(runtime), runtime.name};
       if (several) cells.push_back(runtime.host);
       if (containers) cells.push_back(runtime.container.text());
-      cells.insert(cells.end(), {agent.address, runtime.version, std::string(condition_of(runtime)),
+      cells.insert(cells.end(), {agent.address, version_of(runtime), std::string(condition_of(runtime)),
                                  runtime.since, runtime.command_line});
       rows.push_back(std::move(cells));
     }

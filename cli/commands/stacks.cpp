@@ -1,5 +1,6 @@
 // farport stacks: shows what each thread of a runtime is doing now.
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <ranges>
 #include <utility>
@@ -24,8 +25,10 @@
 namespace farport::cli {
 namespace {
 
-/// Parameters for sampling threads from outside.
+/// Parameters for sampling threads from outside: all of them, of which those that compute have no stack then;
+/// and these alone, by the kernel.
 constexpr router::CpuSampling kLook{20, transport::Milliseconds(1000), true};
+constexpr router::CpuSampling kLookAtRunning{99, transport::Milliseconds(1000), false};
 constexpr transport::Milliseconds kLooks{200};
 
 std::string name_of(const profile::Frame& frame) {
@@ -48,6 +51,28 @@ std::vector<events::ThreadStack> last_stacks(const profile::Profile& profile) {
   std::vector<events::ThreadStack> stacks;
   for (auto& [thread, stack] : by_thread) stacks.push_back(std::move(stack));
   return stacks;
+}
+
+bool is_running(const events::ThreadStack& stack) {
+  return stack.frames.size() == 1 && stack.frames.front() == router::kRunning;
+}
+
+/// Samples the threads from outside for a moment.
+transport::Task<Result<std::vector<events::ThreadStack>>> look(router::SessionManager& sessions,
+                                                               std::string runtime_id,
+                                                               router::CpuSampling sampling,
+                                                               std::vector<std::string>& notes) {
+  router::CpuProfile looked(sessions, runtime_id, sampling);
+  CO_RETURN_IF_ERROR(co_await looked.begin());
+  // A thread that moves during one sample is caught by the next.
+  co_await transport::sleep(sessions.loop(), kLooks);
+  CO_RETURN_IF_ERROR(co_await looked.stop());
+  std::function<void(std::size_t)> came = [](std::size_t) {};
+  CO_RETURN_IF_ERROR(co_await looked.receive(std::move(came)));
+  profile::Profile threads;
+  looked.samples().add_to(threads, {});
+  notes = looked.samples().notes();
+  co_return last_stacks(threads);
 }
 
 std::string stack_text(const events::ThreadStack& stack) {
@@ -101,26 +126,40 @@ class StackSink final : public EventLines {
   transport::Task<void> broke_off() override { co_return; }
   transport::Task<Result<void>> run_fallback(router::SessionManager& sessions,
                                              std::string runtime_id) override {
-    router::CpuProfile looked(sessions, runtime_id, kLook);
-    CO_RETURN_IF_ERROR(co_await looked.begin());
-    // A thread that moves during one sample is caught by the next.
-    co_await transport::sleep(sessions.loop(), kLooks);
-    CO_RETURN_IF_ERROR(co_await looked.stop());
-    auto received = co_await looked.receive([](std::size_t) {});
-    if (!received) co_return received;
-    profile::Profile threads;
-    looked.samples().add_to(threads, {});
-    const std::vector<events::ThreadStack> stacks = last_stacks(threads);
+    CO_ASSIGN_OR_RETURN(auto stacks, co_await look(sessions, runtime_id, kLook, notes_));
     if (stacks.empty()) co_return fail("inspect", "the threads", "no thread could be sampled");
+    if (std::ranges::any_of(stacks, is_running)) co_await fill_in(sessions, runtime_id, stacks);
     from_outside_ = text_of([&stacks](const auto& take) { std::ranges::for_each(stacks, take); }, json_);
-    co_return received;
+    co_return Result<void>();
   }
+  Result<ipc::CollectTracing> prepare(const router::Runtime& runtime) override {
+    native_ = runtime.native;
+    return EventLines::prepare(runtime);
+  }
+  /// NativeAOT names no methods, and in .NET 8 and 9 knows no stacks: its program's symbols have the names.
+  [[nodiscard]] bool needs_no_answer(const router::Runtime& runtime) const override { return runtime.native; }
 
   /// The stacks sampled from outside; empty if the runtime has answered.
   [[nodiscard]] std::string from_outside() const { return any() ? std::string() : from_outside_; }
+  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+  [[nodiscard]] bool native() const { return native_; }
 
  private:
+  /// Has the kernel sample the threads that compute. Where it may not, they stay as they are.
+  static transport::Task<void> fill_in(router::SessionManager& sessions, std::string runtime_id,
+                                       std::vector<events::ThreadStack>& stacks) {
+    std::vector<std::string> notes;
+    const auto computing = co_await look(sessions, std::move(runtime_id), kLookAtRunning, notes);
+    if (!computing) co_return;
+    for (events::ThreadStack& stack : stacks) {
+      const auto found = std::ranges::find(*computing, stack.thread, &events::ThreadStack::thread);
+      if (is_running(stack) && found != computing->end()) stack.frames = found->frames;
+    }
+  }
+
   bool json_;
+  bool native_ = false;
+  std::vector<std::string> notes_;
   std::string from_outside_;
 };
 
@@ -136,9 +175,15 @@ int stacks(const config::RecordingSettings& settings) {
   StackSink sink(loop, *readers, brief);
   const int code = record(brief, sink, loop, Recorder::Progress::hidden);
   const std::string from_outside = sink.from_outside();
-  if (code != kSuccess || from_outside.empty()) return code;
+  if (code != kSuccess) return code;
+  if (from_outside.empty() && !sink.any())
+    return report(Error{"show", "the stacks", "the runtime reports none",
+                        sink.native() ? "its agent must be able to take a profile: see farport doctor" : ""});
+  if (from_outside.empty()) return kSuccess;
   fmt::print("{}", from_outside);
-  print_message("the stacks were sampled from outside the process: methods of .NET have no names");
+  print_messages(sink.notes());
+  if (!sink.native())
+    print_message("the stacks were sampled from outside the process: methods of .NET have no names");
   return kSuccess;
 }
 

@@ -82,6 +82,12 @@ Task<Result<RecordingEnd>> Recorder::record(RecordingSink& sink, transport::Stop
     sink.discard();
     co_return tl::unexpected(wanted.error());
   }
+  if (sink.needs_no_answer(runtime)) {
+    const auto told = co_await first_of(sink.run_fallback(session_.sessions(), runtime.id), stop.wait());
+    if (!told) co_return tl::unexpected(interrupted("record", runtime.name));
+    if (*told) co_return RecordingEnd::whole;
+    progress_.say(told->error().message());
+  }
   router::Recording recording(session_.sessions(), runtime.id);
   const auto begun = co_await first_of(begin(runtime, recording, *wanted, sink), stop.wait());
   if (begun && *begun && !**begun) co_return RecordingEnd::whole;

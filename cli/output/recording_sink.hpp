@@ -78,6 +78,8 @@ class RecordingSink {
   [[nodiscard]] virtual bool wants_rest() const { return true; }
   /// The kind of work, for messages about a silent runtime.
   [[nodiscard]] virtual Patience::Work work() const { return Patience::Work::events; }
+  /// Whether run_fallback() tells more than this runtime does: it is asked only if that fails.
+  [[nodiscard]] virtual bool needs_no_answer(const router::Runtime& /*runtime*/) const { return false; }
   /// Called when the runtime has not answered for some seconds: produces a result without its answer, if
   /// possible. Cancelled if the runtime answers. Fails if there is no way; the error is for people, and empty
   /// if that is normal.

@@ -52,7 +52,7 @@ std::vector<Range> sorted_by_start(std::vector<Range> ranges) {
 
 /// The frame of a thread that runs, or waits for a processor, while it is sampled from outside.
 Frame running() {
-  return {FrameKind::native, "[running]", {}, {}, 0};
+  return {FrameKind::native, kRunning, {}, {}, 0};
 }
 
 /// Makes the frames of addresses.

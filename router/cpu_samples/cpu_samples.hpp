@@ -13,6 +13,10 @@
 
 namespace farport::router {
 
+/// The name of the only frame of a thread that was on a processor, or waited for one, when it was looked at
+/// from outside.
+inline constexpr const char* kRunning = "[running]";
+
 /// Collects a stream of samples, from which add_to() makes a profile at the end.
 class CpuSamples final : public SampleSink {
  public:

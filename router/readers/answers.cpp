@@ -38,23 +38,29 @@ Result<std::string> CurrentStacks::take_end() {
   return document;
 }
 
+namespace {
+
+tl::unexpected<Error> unended(const std::string& process) {
+  return fail("read the heap of", process, "the runtime did not finish reporting it in time",
+              "give it more time with seconds=");
+}
+
+tl::unexpected<Error> lacks_parts(const char* doing, const std::string& process) {
+  return fail(doing, process,
+              "the runtime dropped events for which its buffer had no room, so parts of it are missing",
+              "near the application's memory limit the agent makes the buffer smaller, and logs that");
+}
+
+}  // namespace
+
 Result<std::string> HeapDocument::take_end() {
-  if (!walk_.ended() && !walk_.lacks_parts())
-    return fail("read the heap of", process_, "the runtime did not finish reporting it in time",
-                "give it more time with seconds=");
+  if (!walk_.ended() && !walk_.lacks_parts()) return unended(process_);
   heap::Heap heap = walk_.take();
   gaps_ = heap::gaps_of(heap);
   if (keep_ == events::HeapWalk::Keep::types)
     return heap::to_json(heap, process_, std::numeric_limits<std::size_t>::max());
-  if (!heap.graph)
-    return fail(
-        "write the heap of", process_,
-        heap.complete ? "it has too many objects"
-                      : "the runtime dropped events for which its buffer had no room, so parts of it "
-                        "are missing",
-        heap.complete
-            ? ""
-            : "near the application's memory limit the agent makes the buffer smaller, and logs that");
+  if (!heap.graph && !heap.complete) return lacks_parts("write the heap of", process_);
+  if (!heap.graph) return fail("write the heap of", process_, "it has too many objects");
   std::string document;
   RETURN_IF_ERROR(heap::write_gcdump(
       std::move(heap), {{}, process_}, [&document](std::span<const std::byte> piece) -> Result<void> {
@@ -79,6 +85,7 @@ std::unique_ptr<events::EventFormatter> event_formatter(const ReadingRequest& wa
     case ReadingRequest::Kind::methods:
     case ReadingRequest::Kind::joined:
     case ReadingRequest::Kind::incidents:
+    case ReadingRequest::Kind::heap_events:
     case ReadingRequest::Kind::local:
       break;
     case ReadingRequest::Kind::logs:
@@ -191,6 +198,24 @@ Result<void> make_lines(events::EventFormatter& formatter, ReaderInput& from, Re
   write_notices(formatter, to);
   if (!end) return tl::unexpected(end.error());
   to.write_lines(*end);
+  return {};
+}
+
+Result<void> copy_heap(const std::string& process, ReaderInput& from, ReaderOutput& to) {
+  events::HeapWalk walk(events::HeapWalk::Keep::types);
+  nettrace::Reader reader(walk);
+  for (bool told = false;;) {
+    ASSIGN_OR_RETURN(const auto piece, from.next());
+    if (piece.empty()) break;
+    to.write_bytes(piece);
+    RETURN_IF_ERROR(reader.feed(piece));
+    // What has lost a part has no objects, and its end may be lost, too.
+    const bool has_enough = walk.ended() || walk.lacks_parts();
+    if (has_enough && !std::exchange(told, true)) to.write(ReaderFrame::enough);
+  }
+  if (walk.lacks_parts()) return lacks_parts("keep the heap of", process);
+  if (!walk.ended()) return unended(process);
+  for (const std::string& gap : heap::gaps_of(walk.take())) to.write(ReaderFrame::notice, gap);
   return {};
 }
 
@@ -330,6 +355,7 @@ Result<void> make_answer(const ReadingRequest& wanted, ReaderInput& from, Reader
         kMeterSession, [&selection](const events::Measurement& each) { return selection->takes(each); });
     return tell_measurements(values, from, to);
   }
+  if (wanted.kind == ReadingRequest::Kind::heap_events) return copy_heap(wanted.text, from, to);
   if (wanted.kind == ReadingRequest::Kind::joined) return join_recordings(from, to);
   if (wanted.kind == ReadingRequest::Kind::incidents) return tell_incidents(wanted.text, from, to);
   const auto formatter = event_formatter(wanted);

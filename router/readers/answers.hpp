@@ -84,6 +84,10 @@ class HeapDocument final : public events::EventFormatter {
 /// recording, or an incomplete one.
 [[nodiscard]] Result<void> make_lines(events::EventFormatter& formatter, ReaderInput& from, ReaderOutput& to);
 
+/// Writes the events of a heap as they come, says when all have come, and at the end what they lack. Errors:
+/// the input is no recording, or the runtime has not reported all of it.
+[[nodiscard]] Result<void> copy_heap(const std::string& process, ReaderInput& from, ReaderOutput& to);
+
 /// Writes the measurements that `values` finds in the input. Errors: as above.
 [[nodiscard]] Result<void> tell_measurements(events::MeasurementReader& values, ReaderInput& from,
                                              ReaderOutput& to);

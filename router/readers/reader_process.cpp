@@ -126,6 +126,8 @@ std::uint64_t ReaderBudget::share_of(ReadingTask::Kind kind) const {
   // A profile holds its memory for as long as sampling takes, so it gets no more than lines do.
   const bool document = ReadingTask{kind}.makes_document() && kind != ReadingTask::Kind::profile;
   if (document) return std::min(total_ / 2, 256 * kMiB);
+  // It has a table of all types.
+  if (kind == ReadingTask::Kind::heap_events) return std::clamp(total_ / 4, 4 * kMiB, 64 * kMiB);
   // There is a reader of these kinds for each runtime.
   const bool of_each = kind == ReadingTask::Kind::metrics || kind == ReadingTask::Kind::incidents;
   if (of_each) return std::clamp(total_ / 256, kMiB / 2, 4 * kMiB);

@@ -25,9 +25,10 @@ struct ReadingTask {
     logs,
     exceptions,
     stacks,
-    heap,     ///< The types in it.
-    objects,  ///< All of its objects, as a .gcdump file.
-    profile,  ///< From samples, which come as a part, and methods as the runtime names them.
+    heap,         ///< The types in it.
+    objects,      ///< All of its objects, as a .gcdump file.
+    heap_events,  ///< What the runtime reports of it, as it comes: there is room for a heap of any size.
+    profile,      ///< From samples, which come as a part, and methods as the runtime names them.
     metrics,
     methods,    ///< Of methods at given addresses, which come as a part.
     joined,     ///< One recording of several: see join_recordings().

@@ -173,20 +173,38 @@ ipc::CollectTracing wanted_loads(std::string_view version) {
   return wanted;
 }
 
-ipc::CollectTracing wanted_heap(std::string_view version) {
+Result<ipc::CollectTracing> wanted_heap(const Runtime& runtime) {
+  constexpr int kFirstNativeWithHeap = 10;
+  if (runtime.native && major_of(runtime.version) < kFirstNativeWithHeap) {
+    return fail("read the heap of", runtime.name,
+                "it is compiled ahead of time (NativeAOT), and reports its heap from .NET 10 on",
+                "farport counters shows how large it is");
+  }
   auto wanted = wanted_of(events::kRuntimeProvider, events::kHeapSnapshotKeywords, events::kVerboseLevel);
   wanted.buffer_size_mb = kHeapBufferMb;
   wanted.rundown = true;
-  if (major_of(version) < kFirstWithRundownKeyword) return wanted;
+  if (major_of(runtime.version) < kFirstWithRundownKeyword) return wanted;
   wanted.version = ipc::kCollectTracing4;
   wanted.rundown_keyword = events::kLoaderKeyword;
   return wanted;
 }
 
-bool asks_for_types(const ipc::CollectTracing& session) {
-  return std::ranges::any_of(session.providers, [](const ipc::Provider& provider) {
-    return provider.name == events::kRuntimeProvider && (provider.keywords & events::kTypeKeywords) != 0;
+namespace {
+
+bool asks_for(const ipc::CollectTracing& session, std::uint64_t keywords) {
+  return std::ranges::any_of(session.providers, [keywords](const ipc::Provider& provider) {
+    return provider.name == events::kRuntimeProvider && (provider.keywords & keywords) != 0;
   });
+}
+
+}  // namespace
+
+bool asks_for_types(const ipc::CollectTracing& session) {
+  return asks_for(session, events::kTypeKeywords);
+}
+
+bool asks_for_heap(const ipc::CollectTracing& session) {
+  return asks_for(session, events::kHeapCollectKeyword);
 }
 
 ipc::CollectTracing wanted_without_types() {

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "ipc/event_pipe.hpp"
+#include "router/wire/runtime.hpp"
 
 namespace farport::router {
 
@@ -60,12 +61,14 @@ inline constexpr std::uint32_t kRecentFrequency = 19;
 /// The names of methods that the runtime compiles, or first uses, from now on. `version` is the runtime's.
 [[nodiscard]] ipc::CollectTracing wanted_loads(std::string_view version);
 
-/// A collection at once and all objects that survive it, and at the end the names of modules. `version` is
-/// the runtime's.
-[[nodiscard]] ipc::CollectTracing wanted_heap(std::string_view version);
+/// A collection at once and all objects that survive it, and at the end the names of modules. Fails for a
+/// runtime that never reports them.
+[[nodiscard]] Result<ipc::CollectTracing> wanted_heap(const Runtime& runtime);
 
 /// Whether a session asks the runtime to name types, as one of a heap does.
 [[nodiscard]] bool asks_for_types(const ipc::CollectTracing& session);
+/// Whether it has the runtime report its heap.
+[[nodiscard]] bool asks_for_heap(const ipc::CollectTracing& session);
 /// The smallest session of the runtime's provider that asks for no names of types.
 [[nodiscard]] ipc::CollectTracing wanted_without_types();
 

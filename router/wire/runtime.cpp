@@ -117,6 +117,7 @@ json object_of(const Runtime& runtime) {
               {"version", runtime.version}, {"state", to_string(runtime.state)},
               {"user", runtime.user},       {"host", runtime.host},
               {"since", runtime.since}};
+  if (runtime.native) object["native"] = true;
   if (runtime.halt != Halt::none) object["halt"] = to_string(runtime.halt);
   if (runtime.host_pid != 0) object["host_pid"] = runtime.host_pid;
   if (!runtime.container.id.empty()) object["container"] = object_of(runtime.container);
@@ -141,6 +142,7 @@ Runtime runtime_of(const json& object) {
   runtime.version = text_in(object, "version");
   runtime.state =
       object.at("state").get<std::string>() == "suspended" ? RuntimeState::suspended : RuntimeState::running;
+  if (object.contains("native")) runtime.native = object.at("native").get<bool>();
   if (object.contains("halt")) runtime.halt = halt_named(text_in(object, "halt"));
   runtime.user = number_at<uid_t>(object, "user");
   if (object.contains("host_pid")) runtime.host_pid = number_at<std::uint64_t>(object, "host_pid");

@@ -55,6 +55,8 @@ struct Runtime {
   std::string os;
   std::string architecture;
   std::string version;  ///< The runtime's product version, such as "10.0.1".
+  /// Part of a program that was compiled ahead of time (NativeAOT), which CoreCLR's tools know little of.
+  bool native = false;
   RuntimeState state = RuntimeState::running;
   Halt halt = Halt::none;
   uid_t user = 0;     ///< The process's user, according to the agent's kernel.
@@ -100,7 +102,7 @@ struct RuntimeEvent {
 [[nodiscard]] std::string_view to_string(RuntimeEvent::Kind kind);
 
 /// An object with id, pid, name, command_line, os, architecture, version, state, user, host, since; and
-/// host_pid and container if they are known.
+/// native, halt, host_pid and container if there is something to tell.
 [[nodiscard]] std::string to_json(const Runtime& runtime);
 /// An array of such objects.
 [[nodiscard]] std::string to_json(const std::vector<Runtime>& runtimes);

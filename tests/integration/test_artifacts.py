@@ -95,11 +95,31 @@ class Artifacts(Keeping, Case):
         self.assertLess(self.all()[identifier]["bytes"], len(content) // 2)
 
     def test_a_heap(self):
-        _, content = self.got(self.keep("gcdump"))
-        self.assertIn(b"!FastSerialization.1", content[:40])
+        identifier = self.keep("gcdump")
+        _, content = self.got(identifier)
+        self.assertTrue(content.startswith(b"Nettrace"))
+        directory = self.lab.new_directory(self.lab.near, "heap")
+        recorded = os.path.join(directory, "x.heap.nettrace")
+        self.assert_ok(self.farport("artifacts", "--get", identifier, "-o", recorded))
+        objects, types = {}, {}
+        for name, way in (("a", ("artifacts", self.agent.remote, "--get", identifier, *self.lab.tools_pair.flags())),
+                          ("b", ("convert", recorded))):
+            for made, ending in ((objects, ".gcdump"), (types, ".heap.json")):
+                file = os.path.join(directory, name + ending)
+                done = self.assert_ok(self.lab.near.run(needs.farport(), *way, "-o", file))
+                self.assertEqual((done.stdout.strip(), done.stderr), (file, ""))
+                with open(file, "rb") as opened:
+                    made[name] = opened.read()
+        self.assertIn(b"!FastSerialization.1", objects["a"][:40])
+        # The two differ in the names of the host and the process alone.
+        self.assertAlmostEqual(len(objects["a"]), len(objects["b"]), delta=200)
+        self.assertEqual(json.loads(types["a"])["types"], json.loads(types["b"])["types"])
+        again = self.farport("artifacts", "--get", identifier, "-o", os.path.join(directory, "a.gcdump"))
+        self.assertEqual(again.code, 1, again.described)
+        self.assertIn("--force", again.stderr)
 
     def test_what_the_api_keeps_is_named_for_what_it_is(self):
-        for words, ending in (("gcdump?", ".types.json"), ("gcdump?format=gcdump&", ".gcdump"),
+        for words, ending in (("gcdump?", ".types.json"), ("gcdump?format=gcdump&", ".heap.nettrace"),
                               ("logs?seconds=1&format=html&", ".ndjson")):
             with self.subTest(words):
                 kept = http2.get(self.lab, f"/v1/runtimes/{self.runtime['id']}/{words}keep=true")
@@ -307,9 +327,9 @@ class Follow(Keeping, Case):
     def write_begun(self, identifier, content, has_come=False):
         """A part that an earlier one has left, of a heap."""
         name = f"{self.agent.remote.replace(':', '_')}_gcdump_{identifier}"
-        self.write(f".{name}.gcdump.part", content)
+        self.write(f".{name}.heap.nettrace.part", content)
         line = {"has_come": has_come, "artifact": f"{identifier}\n{self.all()[identifier]['sha256']}",
-                "content": f"{name}.gcdump", "about": f"{name}.json"}
+                "content": f"{name}.heap.nettrace", "about": f"{name}.json"}
         self.write(".farport-received", f"{json.dumps(line)}\n".encode(), "ab")
 
     def follow(self, *arguments, remote=None):
@@ -325,7 +345,7 @@ class Follow(Keeping, Case):
         found = {}
         for name in os.listdir(self.receives):
             if not name.startswith(".") and not name.endswith(".json"):
-                found[re.fullmatch(r".*_(\d{8}T.*)\.\w+", name).group(1)] = os.path.join(self.receives, name)
+                found[re.fullmatch(r".*_(\d{8}T.*?)(\.heap)?\.\w+", name).group(1)] = os.path.join(self.receives, name)
         return found
 
     def wait_for_all(self, process):
@@ -335,7 +355,7 @@ class Follow(Keeping, Case):
         for identifier, about in self.all().items():
             with open(self.here()[identifier], "rb") as opened:
                 self.assertEqual(hashlib.sha256(opened.read()).hexdigest(), about["sha256"])
-            with open(self.here()[identifier].rsplit(".", 1)[0] + ".json", encoding="utf-8") as opened:
+            with open(re.sub(r"(\.heap)?\.\w+$", ".json", self.here()[identifier]), encoding="utf-8") as opened:
                 self.assertEqual(json.load(opened)["sha256"], about["sha256"])
 
     def end(self, process):
@@ -409,10 +429,10 @@ class Follow(Keeping, Case):
     def test_what_it_did_not_begin_is_not_continued(self):
         identifier = self.small()
         name = f"{self.agent.remote.replace(':', '_')}_gcdump_{identifier}"
-        self.write(f".{name}.gcdump.part", b"mine")
+        self.write(f".{name}.heap.nettrace.part", b"mine")
         process = self.follow()
-        wait.until(lambda: f"{name}.gcdump.part: File exists; move that file away" in process.stderr(), process.output)
-        os.unlink(os.path.join(self.receives, f".{name}.gcdump.part"))
+        wait.until(lambda: f"{name}.heap.nettrace.part: File exists; move that file away" in process.stderr(), process.output)
+        os.unlink(os.path.join(self.receives, f".{name}.heap.nettrace.part"))
         wait.until(lambda: identifier in self.here(), process.output)
         self.end(process)
 

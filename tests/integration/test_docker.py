@@ -109,8 +109,9 @@ class OfDocker(Case):
         file = os.path.join(self.lab.new_directory(self.lab.far, "dump"), "x.dmp")
         dump = self.lab.far.start(needs.farport(), "dump", "docker://orders", "-o", file, "--grace", "20m", **self.options())
         self.addCleanup(dump.stop)
-        pid = self.engine.docker("inspect", "--format", "{{.State.Pid}}", "orders").strip()
-        os.kill(wait.until(lambda: proc.dump_writer(pid), dump.output), signal.SIGSTOP)
+        container = self.engine.docker("inspect", "--format", "{{.Id}}", "orders").strip()
+        writers = lambda: [pid for pid in proc.in_cgroup(container) if proc.status(pid, "Name") == "createdump"]
+        os.kill(wait.until(writers, dump.output)[0], signal.SIGSTOP)
         self.engine.docker("kill", "orders")
         # It does not wait for the session to come back.
         self.assertEqual(dump.wait(), 1, dump.output())

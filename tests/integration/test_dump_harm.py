@@ -4,6 +4,7 @@ import glob
 import os
 import pathlib
 import shutil
+import signal
 import tempfile
 
 from harness import needs, proc, wait
@@ -76,6 +77,23 @@ class NearItsLimit(Harm):
                 self.assertIn("--type mini takes 20 MiB", done.stderr)
             self.assert_unharmed()
         self.assertLessEqual({"mini", "triage"}, set(taken))
+
+    def test_what_is_under_way_is_added_up(self):
+        self.begin()
+        second = self.use(Hotspot(self.lab.far, "managed", prefix=self.group.prefix))
+        wait.until(lambda: Api(self.lab).runtimes().get(second.pid_inside), self.agent.log)
+        self.group.leave(36 * MEBIBYTE)
+        path = os.path.join(self.lab.new_directory(self.lab.near, "dumps"), "first.dmp")
+        first = self.lab.near.start(needs.farport(), "dump", f"{self.agent.remote}/{self.application.pid_inside}", "--type", "mini",
+                                    "-o", path, *self.lab.tools_pair.flags())
+        self.addCleanup(first.stop)
+        writer = wait.until(lambda: proc.dump_writer(self.application.pid), first.output)
+        os.kill(writer, signal.SIGSTOP)
+        said = self.refused("--type", "mini", target=second.pid_inside)
+        os.kill(writer, signal.SIGCONT)
+        self.assertRegex(said, r"\d+ MiB of memory are left in its control group, and a mini dump takes 20 MiB")
+        self.assertEqual(first.wait(), 0, first.output())
+        self.assert_ok(self.dump("--type", "mini", target=second.pid_inside))
 
     def test_a_file_in_memory_counts(self):
         directory = tempfile.mkdtemp(prefix="farport-test-", dir="/dev/shm")

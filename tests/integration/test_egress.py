@@ -17,7 +17,7 @@ class Egress(StoreCase):
         heap, trace = self.keep(), self.assert_ok(self.farport("trace", "--duration", "1s", "--keep")).stdout.strip()
         self.wait_for_sent(heap, first)
         self.wait_for_sent(trace, first, second)
-        self.assertNotIn(heap + ".gcdump", second.files())
+        self.assertNotIn(heap + ".heap.nettrace", second.files())
         self.audit.wait_for(audit="artifact", command="send", decision="allowed", address="egress first", rule="egress first")
         self.assertIn("sent to first", self.assert_ok(self.farport("artifacts")).stdout)
 
@@ -26,7 +26,7 @@ class Egress(StoreCase):
         self.begin(store, environment={"STORE_TOKEN": "for-the-store", "FARPORT_SECRET": "not-for-it"})
         identifier = self.keep()
         self.wait_for_sent(identifier, store)
-        self.assertIn(f"{identifier}.gcdump gcdump-watched", store.read("arguments").decode())
+        self.assertIn(f"{identifier}.heap.nettrace gcdump-watched", store.read("arguments").decode())
         environment = dict(line.split("=", 1) for line in store.read("environment").decode().splitlines())
         self.assertEqual(environment["STORE_TOKEN"], "for-the-store")
         self.assertEqual((environment["FARPORT_ID"], environment["FARPORT_KIND"]), (identifier, "gcdump"))
@@ -145,7 +145,7 @@ class Egress(StoreCase):
         wait.until(lambda: "another agent sends what is there" in second.log(), second.log)
         identifier = self.keep()
         self.wait_for_sent(identifier, store)
-        self.assertEqual(store.read("arguments").decode().count(f"{identifier}.gcdump"), 1)
+        self.assertEqual(store.read("arguments").decode().count(f"{identifier}.heap.nettrace"), 1)
         self.agent.stop()
         self.agent = second
         self.wait_for_sent(self.keep(), store)

@@ -3,6 +3,7 @@ lives, those beside them are served, and its memory returns. With the release bi
 there is."""
 
 import concurrent.futures
+import json
 import os
 import re
 import signal
@@ -15,6 +16,7 @@ from harness.case import Case, main
 from harness.fake import FakeRuntime
 from harness.flooded import Flooded
 from harness.hostile_traces import recorded
+from harness.hotspot import Hotspot
 from harness.memory_group import MemoryGroup
 
 MANY = 500
@@ -94,6 +96,33 @@ class Recorded(Flooded):
         told = Api(self.lab, self.observer).request(f"/v1/runtimes/{listed['id']}/stacks")
         self.assertEqual(told.status, 502, told)
         self.assertIn("memory limit of 8 MiB", told.error)
+
+
+class HeapsOfAnySize(Case):
+    """They are kept by an agent that has no room for their objects, which are made where there is."""
+    LIMIT = 64 << 20
+    MANY = 5_000_000
+
+    def test_a_heap_with_more_objects_than_the_agent_has_memory_for(self):
+        group = MemoryGroup(self.lab.far, self.LIMIT)
+        self.addCleanup(group.remove)
+        kept = self.lab.new_directory(self.lab.far, "kept")
+        agent = self.use(self.lab.agent("--artifacts", kept, allow=("--allow-cn", "tools=admin"), prefix=group.prefix))
+        application = self.use(Hotspot(self.lab.far, "managed", "--objects", self.MANY, rest=100))
+        wait.until(lambda: [each for each in agent.runtimes() if each["pid"] == application.pid_inside], agent.log)
+        directory = self.lab.new_directory(self.lab.near, "heap")
+        flags = self.lab.tools_pair.flags()
+        begun = self.lab.near.run(needs.farport(), "gcdump", agent.remote, *flags, "--keep", "--timeout", "10m")
+        identifier = self.assert_ok(begun).stdout.strip()
+        for ending in ("gcdump", "json"):
+            file = os.path.join(directory, f"x.{ending}")
+            self.assert_ok(self.lab.near.run(needs.farport(), "artifacts", agent.remote, *flags, "--get", identifier, "-o", file))
+        with open(os.path.join(directory, "x.json"), encoding="utf-8") as opened:
+            counts = {each["type"]: each["objects"] for each in json.load(opened)["types"]}
+        self.assertEqual(counts["Hotspot.Held"], self.MANY)
+        self.assertGreater(os.path.getsize(os.path.join(directory, "x.gcdump")), self.MANY)
+        self.assertEqual(group.killed(), 0)
+        print(f"peak of the agent: {group.peak() >> 20} MiB", file=sys.stderr)
 
 
 class RecordedByEachRoute(Flooded):

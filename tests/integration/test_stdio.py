@@ -227,7 +227,7 @@ class Joining(Case):
         process = self.lab.far.start(needs.farport(), "artifacts", "--follow", received, *via)
         self.addCleanup(process.stop)
         kept = self.assert_ok(self.ask("gcdump", "--keep", user=KEEPER)).stdout.strip()
-        wait.until(lambda: followed.has_come(received, kept, ".gcdump"), process.output)
+        wait.until(lambda: followed.has_come(received, kept, ".heap.nettrace"), process.output)
         self.assertEqual(process.stop(signal.SIGINT), 0, process.output())
 
     def test_a_user_without_one_and_root_are_refused(self):

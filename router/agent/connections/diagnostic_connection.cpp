@@ -194,15 +194,22 @@ std::optional<ipc::SessionId> session_stopped_by(const FirstMessage& first) {
 
 }  // namespace
 
-Task<void> DiagnosticConnections::fit_buffer(const Runtime& runtime, const ipc::CollectTracing& session,
-                                             FirstMessage& first) {
-  if (session.session_type != ipc::SessionType::streaming) co_return;
-  const auto room = co_await groups_.room_of(runtime.id);
-  if (!room || session.buffer_size_mb <= buffer_within(*room)) co_return;
-  ipc::change_buffer_size(first.command(), std::span(first.bytes).subspan(ipc::kHeaderSize),
-                          buffer_within(*room));
-  log_->info("{} (pid {}) gets a buffer of {} MB instead of {} MB: its control group has {} of memory left",
-             runtime.name, runtime.pid, buffer_within(*room), session.buffer_size_mb, mebibytes(*room));
+Task<std::unique_ptr<MemoryClaim>> DiagnosticConnections::fit_buffer(const Runtime& runtime,
+                                                                     const ipc::CollectTracing& session,
+                                                                     FirstMessage& first) {
+  if (session.session_type != ipc::SessionType::streaming) co_return nullptr;
+  const auto seen = co_await groups_.look(runtime.id);
+  const auto room = seen ? groups_.left_in(*seen) : std::nullopt;
+  if (!room) co_return nullptr;
+  const std::uint32_t buffer = std::min(session.buffer_size_mb, buffer_within(*room));
+  if (buffer < session.buffer_size_mb) {
+    ipc::change_buffer_size(first.command(), std::span(first.bytes).subspan(ipc::kHeaderSize), buffer);
+    log_->info("{} (pid {}) gets a buffer of {} MB instead of {} MB: its control group has {} of memory left",
+               runtime.name, runtime.pid, buffer, session.buffer_size_mb, mebibytes(*room));
+  }
+  // Nobody reads while the runtime reports its heap, so that fills the buffer. Others are read as they come.
+  if (!asks_for_heap(session)) co_return nullptr;
+  co_return groups_.claim(*seen, std::uint64_t{buffer} << 20);
 }
 
 Task<void> DiagnosticConnections::renew_type_names(const RuntimePtr& runtime,
@@ -327,9 +334,10 @@ Task<void> DiagnosticConnections::carry(const Caller& caller, tl::expected<Runti
   const AuditOnExit audited(audit_, entry, AuditOnExit::Clock::now());
   Carried carried{entry, metrics_};
   std::optional<MeterReading> reading;
+  std::unique_ptr<MemoryClaim> buffer;
   if (const auto begun = session_begun_by(*first)) {
     co_await until_started(registry_, entry.runtime->id, *begun, kStartForCaller);
-    co_await fit_buffer(*entry.runtime, *begun, *first);
+    buffer = co_await fit_buffer(*entry.runtime, *begun, *first);
     co_await renew_type_names(entry.runtime, *begun);
     reading = meter_reading(*begun);
   }

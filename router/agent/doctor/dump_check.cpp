@@ -109,6 +109,9 @@ std::optional<Verdict> against_tracing(const DumpFacts& facts, const std::string
 std::optional<Verdict> against_createdump(const Createdump& createdump, const std::string& name) {
   const auto error = refusal_of(createdump, name, ipc::DumpType::full);
   if (!error) return std::nullopt;
+  if (createdump.state == State::never)
+    return Verdict{{Level::warning, name + " can't be dumped: " + error->why, error->hint},
+                   "can't be dumped"};
   return refused(
       name, error->why, error->hint,
       createdump.state == State::missing ? "there is no createdump" : "createdump can't be started");

@@ -20,6 +20,7 @@
 #include "base/process_stat.hpp"
 #include "base/text.hpp"
 #include "base/unique_fd.hpp"
+#include "router/agent/runtimes/native_program.hpp"
 #include "router/agent/runtimes/process_root.hpp"
 
 namespace farport::router {
@@ -102,12 +103,13 @@ Createdump unseen(std::string path, std::string why) {
 }
 
 /// Looks for it in the root of a process that may be examined.
-Createdump find_in(const ProcessRoot& root, const ProcessStatus& process) {
+Createdump find_in(pid_t pid, const ProcessRoot& root, const ProcessStatus& process) {
   const UniqueFd file(::openat(root.process(), "maps", O_RDONLY | O_CLOEXEC));
   const auto maps = file ? read_limited(file.get(), kMaxMapsBytes) : std::nullopt;
   if (!maps) return unseen({}, "its memory map can't be read");
   const auto directory = coreclr_directory_in(*maps);
   if (!directory && maps->size() >= kMaxMapsBytes) return unseen({}, "its memory map is too long");
+  if (!directory && is_native_program(pid, {})) return {State::never, {}, {}};
   if (!directory) return find_inside(root, *maps);
   const std::string library = *directory + std::string(kLibrary);
   const std::string path = *directory + "/createdump";
@@ -135,7 +137,7 @@ Createdump find_createdump(pid_t pid) {
   if (pid <= 0) return {State::unknown, {}, "its process isn't visible here"};
   const auto root = ProcessRoot::open(pid);
   const auto process = process_status(pid);
-  if (root && process) return find_in(*root, *process);
+  if (root && process) return find_in(pid, *root, *process);
   if (!root && root.error().cause == EACCES)
     return {State::unknown,
             {},
@@ -157,6 +159,10 @@ std::optional<Error> refusal_of(const Createdump& createdump, const std::string&
       if (type == ipc::DumpType::full) return std::nullopt;
       return Error{kTake, runtime, "the runtime is part of the program, and writes full dumps only",
                    "take one of type full"};
+    case State::never:
+      return Error{kTake, runtime,
+                   "it is compiled ahead of time, and such runtimes write no dump when they are told to",
+                   "gcore on its host writes a core file; farport profile and stacks show what it does"};
     case State::unknown:
     case State::there:
       break;

@@ -20,7 +20,8 @@ namespace farport::router {
 /// system.
 struct Createdump {
   /// `inside`: the program contains the runtime (it is a single file), and what writes its full dumps.
-  enum class State : std::uint8_t { unknown, there, missing, not_executable, inside };
+  /// `never`: the program is compiled ahead of time, and its runtime writes no dump when it is told to.
+  enum class State : std::uint8_t { unknown, there, missing, not_executable, inside, never };
   State state = State::unknown;
   std::string path;  ///< Its expected path, as the runtime sees it; empty if unknown.
   std::string why;   ///< Why it is unknown, or can't be executed.

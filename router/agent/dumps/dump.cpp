@@ -235,12 +235,9 @@ Task<Result<void>> Dumps::Job::prepare() {
   if (before_) progress_.estimate = dump_need(*before_, request_.type, reading_takes_memory()).file;
   process_start_ = start;
   socket_ = socket;
-  if (auto group = co_await dumps_.groups_.look(runtime_.id)) {
-    group_ = std::move(group->group);
-    kills_ = group->kills;
-    left_.in_group = group->room;
-  }
-  left_.on_host = available_memory();
+  auto group = co_await dumps_.groups_.look(runtime_.id);
+  if (group) group_ = std::move(*group);
+  on_host_ = available_memory();
   if (stopped_) co_return tl::unexpected(*stopped_);
   co_return Result<void>();
 }
@@ -258,7 +255,8 @@ Result<void> Dumps::Job::check_limits() const {
 
 Result<void> Dumps::Job::check_memory(const std::string& into_memory) const {
   if (!before_ || request_.anyway) return {};
-  return router::check_memory(left_, runtime_.name, *before_, request_.type, reading_takes_memory(),
+  const MemoryLeft left{dumps_.groups_.left_in(group_), on_host_};
+  return router::check_memory(left, runtime_.name, *before_, request_.type, reading_takes_memory(),
                               into_memory);
 }
 
@@ -337,7 +335,15 @@ Task<void> Dumps::Job::stop_after(transport::Milliseconds longest) {
              "allow more with --longest-stop, or take a smaller --type"});
 }
 
+std::uint64_t Dumps::Job::memory_needed() const {
+  if (!before_) return 0;
+  const DumpNeed need = dump_need(*before_, request_.type, reading_takes_memory());
+  return need.memory + (!straight_ && directory_->is_in_memory() ? need.file : 0);
+}
+
 Task<Result<void>> Dumps::Job::ask_and_watch() {
+  // What is begun beside it finds less room.
+  const auto claim = dumps_.groups_.claim(group_, memory_needed());
   Task<void> watching = watch();
   watching.start();
   const Answer answer = co_await ask();
@@ -365,7 +371,7 @@ Task<Error> Dumps::Job::after(Error failed, bool without_answer) {
   // A process that could not be seen before can't be missed now.
   const pid_t seen = before_ && process_start_ != 0 ? process_ : 0;
   std::function<void()> work = [left, looks, pid = seen, start = process_start_, socket = socket_,
-                                group = group_, kills = kills_] {
+                                group = group_.group, kills = group_.kills] {
     for (int look = 0; pid > 0 && left->process && look < looks; ++look) {
       if (look > 0) std::this_thread::sleep_for(kBetweenLastLooks);
       const auto stat = process_stat(pid);

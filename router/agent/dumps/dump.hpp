@@ -133,6 +133,8 @@ class Dumps::Job {
   transport::Task<Result<void>> drained();
   [[nodiscard]] Result<void> check_space(std::uint64_t more) const;
   [[nodiscard]] Result<void> check_memory(const std::string& into_memory) const;
+  /// What the dump takes of the group's memory, in bytes; 0 if that is not known.
+  [[nodiscard]] std::uint64_t memory_needed() const;
   /// Whether the runtime can't write this type of dump yet, because it is suspended.
   [[nodiscard]] bool writes_full_dumps_only() const;
   [[nodiscard]] Error refused_by_runtime(const ipc::ErrorAnswer& answer) const;
@@ -153,10 +155,9 @@ class Dumps::Job {
   std::optional<ProcessStatus> before_;  ///< The process before the dump, if it is visible.
   bool wakes_ = true;  ///< Wake it when the dump is given up; false if it was stopped before.
   std::uint64_t process_start_ = 0;
-  std::string socket_;       ///< The path of the runtime's; empty if it has none.
-  MemoryGroupPtr group_;     ///< The runtime's control group, if it can be seen.
-  std::uint64_t kills_ = 0;  ///< MemoryGroup::kills() before the dump.
-  MemoryLeft left_;
+  std::string socket_;        ///< The path of the runtime's; empty if it has none.
+  MemoryGroups::Seen group_;  ///< The runtime's control group before the dump; has none if it can't be seen.
+  std::optional<std::uint64_t> on_host_;  ///< Memory that was available there.
   std::unique_ptr<DumpDirectory> directory_;
   transport::FdStream* asked_ = nullptr;  ///< On which the runtime's answer is awaited; may be null.
   std::optional<Error> stopped_;

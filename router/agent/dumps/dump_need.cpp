@@ -1,10 +1,11 @@
 #include "router/agent/dumps/dump_need.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <fstream>
+#include <span>
 #include <sstream>
-#include <vector>
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -34,10 +35,14 @@ std::size_t tried_bytes() {
 /// Reads a part of this process's memory as another process would read it, or else as any program does.
 void read_all(const std::byte* from, std::size_t bytes) {
   const UniqueFd memory(::open("/proc/self/mem", O_RDONLY | O_CLOEXEC));
-  std::vector<std::byte> read(bytes);
-  const auto at = static_cast<off_t>(reinterpret_cast<std::uintptr_t>(from));
-  if (memory && ::pread(memory.get(), read.data(), bytes, at) == static_cast<ssize_t>(bytes)) return;
-  std::copy_n(static_cast<const volatile std::byte*>(from), bytes, read.begin());
+  std::array<std::byte, 16 * 1024> piece{};
+  for (std::span<const std::byte> rest(from, bytes); !rest.empty();) {
+    const auto now = rest.first(std::min(rest.size(), piece.size()));
+    const auto at = static_cast<off_t>(reinterpret_cast<std::uintptr_t>(now.data()));
+    if (!memory || ::pread(memory.get(), piece.data(), now.size(), at) != static_cast<ssize_t>(now.size()))
+      std::copy_n(static_cast<const volatile std::byte*>(now.data()), now.size(), piece.begin());
+    rest = rest.subspan(now.size());
+  }
 }
 
 /// How much memory the mapping at this address has, in bytes (proc(5), smaps). Nothing if that is not told.

@@ -92,8 +92,13 @@ Result<WantedRecording> gcdump_of(const Parameters& parameters, const Runtime& r
   if (!format.empty() && format != "gcdump" && format != "json")
     return fail("take the parameter", "format", "it is neither gcdump nor json");
   const bool objects = format == "gcdump";
-  return WantedRecording{wanted_heap(runtime.version), kUsualDuration,
-                         ReadingRequest{{objects ? ReadKind::objects : ReadKind::heap}, runtime.name},
+  // The objects take memory in proportion to the heap. Who reads what is kept has more of it than an agent
+  // beside the application.
+  const auto kind = !objects                       ? ReadKind::heap
+                    : parameters("keep") == "true" ? ReadKind::heap_events
+                                                   : ReadKind::objects;
+  ASSIGN_OR_RETURN(auto recording, wanted_heap(runtime));
+  return WantedRecording{std::move(recording), kUsualDuration, ReadingRequest{{kind}, runtime.name},
                          objects ? kBytes : kJson};
 }
 
@@ -209,7 +214,8 @@ Task<std::optional<Refusal>> RecordingRequests::send(Answer& answer, InnerRecord
   }
   AnswerTo to{answer.passed_on(), std::move(begin_answer), &enough};
   // What others report while they go on is no gap of an answer.
-  const bool is_heap = wanted.reading->kind == ReadKind::heap || wanted.reading->kind == ReadKind::objects;
+  const ReadKind kind = wanted.reading->kind;
+  const bool is_heap = kind == ReadKind::heap || kind == ReadKind::objects || kind == ReadKind::heap_events;
   if (is_heap) to.lacks = [&answer](std::string what) { answer.lacks(std::move(what)); };
   const auto answered = co_await answer_through_reader(loop_, *readers_.process, std::move(*wanted.reading),
                                                        answer_from(recording.stream()), std::move(to));

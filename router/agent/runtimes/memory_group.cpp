@@ -146,10 +146,15 @@ transport::Task<Result<MemoryGroupPtr>> MemoryGroups::find(std::string runtime_i
   co_return std::move(seen->group);
 }
 
-transport::Task<std::optional<std::uint64_t>> MemoryGroups::room_of(std::string runtime_id) {
-  const auto seen = co_await look(std::move(runtime_id));
-  if (!seen) co_return std::nullopt;
-  co_return seen->room;
+std::optional<std::uint64_t> MemoryGroups::left_in(const Seen& seen) const {
+  if (!seen.room || seen.group == nullptr) return seen.room;
+  const auto claimed = claims_.find(seen.group->names());
+  return claimed == claims_.end() ? *seen.room : *seen.room - std::min(*seen.room, claimed->second);
+}
+
+std::unique_ptr<MemoryClaim> MemoryGroups::claim(const Seen& seen, std::uint64_t bytes) {
+  if (seen.group == nullptr || bytes == 0) return nullptr;
+  return std::make_unique<MemoryClaim>(claims_, seen.group->names(), bytes);
 }
 
 }  // namespace farport::router

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sys/types.h>
@@ -39,6 +40,8 @@ class MemoryGroup {
   [[nodiscard]] std::optional<MemoryUse> use() const;
   /// How many bytes its processes can still get, by its own limit and its parents'. Nothing as above.
   [[nodiscard]] std::optional<std::uint64_t> room() const;
+  /// The same for all processes that are counted together.
+  [[nodiscard]] const std::string& names() const { return names_; }
 
  private:
   [[nodiscard]] std::vector<MemoryUse> uses() const;
@@ -56,6 +59,31 @@ using MemoryGroupPtr = std::shared_ptr<const MemoryGroup>;
 /// MiB. 4 MB it may have in any case.
 [[nodiscard]] std::uint32_t buffer_within(std::uint64_t room);
 
+/// What something that has begun takes of a group's memory in the course of time, until this is destroyed.
+class MemoryClaim {
+ public:
+  /// By the group's names(), in bytes.
+  using Claims = std::map<std::string, std::uint64_t>;
+
+  /// `claims` must outlive it.
+  MemoryClaim(Claims& claims, std::string names, std::uint64_t bytes)
+      : claims_(claims), names_(std::move(names)), bytes_(bytes) {
+    claims_[names_] += bytes_;
+  }
+  MemoryClaim(const MemoryClaim&) = delete;
+  MemoryClaim& operator=(const MemoryClaim&) = delete;
+  ~MemoryClaim() {
+    const auto all = claims_.find(names_);
+    all->second -= bytes_;
+    if (all->second == 0) claims_.erase(all);
+  }
+
+ private:
+  Claims& claims_;
+  std::string names_;
+  std::uint64_t bytes_;
+};
+
 /// The groups of the registry's runtimes. What a process has put in the way of a look may hang, so each look
 /// has a thread of its own.
 class MemoryGroups {
@@ -71,17 +99,21 @@ class MemoryGroups {
   /// A group, and what it says now.
   struct Seen {
     MemoryGroupPtr group;
-    std::optional<std::uint64_t> room;
+    std::optional<std::uint64_t> room;  ///< MemoryGroup::room().
     std::uint64_t kills = 0;
   };
   /// The same as find(), and looks at the group.
   transport::Task<Result<Seen>> look(std::string runtime_id);
-  /// MemoryGroup::room() of the runtime's group. Nothing if that can't be read here.
-  transport::Task<std::optional<std::uint64_t>> room_of(std::string runtime_id);
+  /// What is left of the room that was seen, without what others have claimed by now. Nothing if there is no
+  /// limit.
+  [[nodiscard]] std::optional<std::uint64_t> left_in(const Seen& seen) const;
+  /// Claims memory of a group for something that begins. Null if `seen` has no group. This must outlive it.
+  [[nodiscard]] std::unique_ptr<MemoryClaim> claim(const Seen& seen, std::uint64_t bytes);
 
  private:
   Registry& registry_;
   std::map<std::string, std::weak_ptr<const MemoryGroup>> known_;  ///< By the runtime's id.
+  MemoryClaim::Claims claims_;
   ProcessLooks looks_;
 };
 

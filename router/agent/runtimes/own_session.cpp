@@ -29,7 +29,8 @@ const char* hint_for(const Error& refused) {
 Task<Result<OwnSession>> begin_own_session(Registry& registry, MemoryGroups& groups, Runtime runtime,
                                            const char* doing, ipc::CollectTracing wanted) {
   co_await until_started(registry, runtime.id, wanted, kLongestStart);
-  const auto room = co_await groups.room_of(runtime.id);
+  const auto seen = co_await groups.look(runtime.id);
+  const auto room = seen ? groups.left_in(*seen) : std::nullopt;
   if (room) wanted.buffer_size_mb = std::min(wanted.buffer_size_mb, buffer_within(*room));
   auto connection = co_await open_port(registry, runtime.id);
   if (!connection) co_return fail(doing, runtime.name, connection.error().why);

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include <fmt/core.h>
@@ -11,10 +12,12 @@
 #include "base/files.hpp"
 #include "base/process_stat.hpp"
 #include "base/text.hpp"
+#include "ipc/event_pipe.hpp"
 #include "ipc/message.hpp"
 #include "ipc/payload.hpp"
 #include "router/stream/first_message.hpp"
 #include "transport/offload.hpp"
+#include "transport/race.hpp"
 #include "transport/timer.hpp"
 
 namespace farport::router {
@@ -165,6 +168,8 @@ using transport::Milliseconds;
 /// believed.
 constexpr int kStartUpProbes = 5;
 constexpr Milliseconds kStartUpPause{200};
+/// How long a session's header may take before the runtime is listed as suspended, for as long as that holds.
+constexpr Milliseconds kFirstEvents{500};
 /// The most bytes of an environment in UTF-16. Those of services have a few thousand characters.
 constexpr std::uint32_t kMaxEnvironment = 1024 * 1024;
 /// Read in parts of this size, so that memory is taken for what has come and not for what is announced.
@@ -260,6 +265,36 @@ Task<Result<int>> count_suspending_ports(OpenPort open, std::string where) {
   co_return count_suspending_ports(environment);
 }
 
+Task<Result<void>> until_it_runs(OpenPort open, std::string where) {
+  CO_ASSIGN_OR_RETURN(const auto session, co_await open());
+  ipc::CollectTracing wanted;
+  wanted.buffer_size_mb = 1;
+  wanted.rundown = false;
+  ipc::Provider nobody;
+  nobody.name = "farport-waits-until-it-runs";
+  wanted.providers.push_back(nobody);
+  CO_ASSIGN_OR_RETURN(const auto answer,
+                      co_await ask(*session, ipc::make_message(wanted.version, wanted.encode())));
+  CO_RETURN_IF_ERROR(ipc::outcome_of(answer, wanted.version));
+  CO_ASSIGN_OR_RETURN(const auto id, ipc::SessionId::decode(answer.payload));
+  std::array<std::byte, 1> first{};
+  const transport::Io io = co_await session->read_exactly(first);
+  if (io.status == IoStatus::failed) co_return tl::unexpected(session->error());
+  if (io.bytes == 0) co_return fail("wait for", where, "it has ended its session");
+  const DiagnosticPort::Connection stopping = co_await open();
+  if (stopping) std::ignore = co_await ask(**stopping, ipc::make_message(ipc::kStopTracing, id.encode()));
+  co_return Result<void>();
+}
+
+Task<Result<Runtime>> once_started(transport::Loop& loop, OpenPort open, std::string where, Runtime runtime) {
+  Result<Runtime> now = std::move(runtime);
+  for (int again = 0; now && again < kStartUpProbes && !has_arguments(now->command_line); ++again) {
+    co_await transport::sleep(loop, kStartUpPause);
+    now = co_await probe(open, where, nullptr);
+  }
+  co_return now;
+}
+
 Task<Result<Runtime>> introduce(transport::Loop& loop, OpenPort open, std::string where,
                                 std::unique_ptr<FdStream> first) {
   Result<Runtime> runtime = co_await probe(open, where, std::move(first));
@@ -267,15 +302,14 @@ Task<Result<Runtime>> introduce(transport::Loop& loop, OpenPort open, std::strin
   // A runtime that doesn't tell its environment is assumed to be starting.
   const Result<int> suspending = co_await count_suspending_ports(open, where);
   if (suspending && *suspending > 0) {
-    runtime->state = RuntimeState::suspended;
-    co_return runtime;
+    const std::optional<Result<void>> runs =
+        co_await with_deadline(loop, until_it_runs(open, where), kFirstEvents);
+    if (!runs || !*runs) {
+      runtime->state = RuntimeState::suspended;
+      co_return runtime;
+    }
   }
-  for (int again = 0; again < kStartUpProbes && !has_arguments(runtime->command_line); ++again) {
-    co_await transport::sleep(loop, kStartUpPause);
-    runtime = co_await probe(open, where, nullptr);
-    if (!runtime) co_return runtime;
-  }
-  co_return runtime;
+  co_return co_await once_started(loop, open, where, std::move(*runtime));
 }
 
 }  // namespace farport::router

@@ -58,9 +58,10 @@ inline constexpr transport::Milliseconds kProbeLimit{5000};
 
 // Telling a suspended runtime from a running one.
 //
-// No command tells. The command line of a runtime is its program alone until the application's code runs,
-// since the host adds the arguments later. That is also true of a runtime that is just starting. The
-// environment says which ports suspend it: each must be sent ResumeRuntime, on that very port.
+// No command tells. The command line of a CoreCLR runtime is its program alone until the application's code
+// runs, since the host adds the arguments later; that of a single-file or NativeAOT application may stay so.
+// The environment says which ports suspend it: each must be sent ResumeRuntime, on that very port. Whether
+// that has happened is told by a session: it begins when the runtime runs, and not before.
 
 /// Whether anything follows the first word of the command line, which is quoted if it contains spaces.
 [[nodiscard]] bool has_arguments(std::string_view command_line);
@@ -73,7 +74,19 @@ inline constexpr transport::Milliseconds kProbeLimit{5000};
 /// The same for a living runtime, by ProcessEnvironment, which suspended runtimes answer too.
 transport::Task<Result<int>> count_suspending_ports(OpenPort open, std::string where);
 
-/// Asks a new runtime who it is, like probe(). Returns at once if it is suspended, otherwise when it has
+/// Waits until the runtime runs, for as long as it is suspended: begins a session without providers, whose
+/// header comes at once or when the runtime is resumed, and stops it then. Such a session may be left to a
+/// suspended runtime. (Measured with .NET 8, 9 and 10 and NativeAOT of each: 216 starts, none was harmed. One
+/// that has providers and is stopped while the runtime is suspended ends the application when it is resumed.)
+/// Errors: the runtime can't be reached, refuses the session, or ends it.
+transport::Task<Result<void>> until_it_runs(OpenPort open, std::string where);
+
+/// Asks a runtime that runs since a moment again who it is, until its command line has arguments, for a
+/// second at most: a command line that has none then is believed.
+transport::Task<Result<Runtime>> once_started(transport::Loop& loop, OpenPort open, std::string where,
+                                              Runtime runtime);
+
+/// Asks a new runtime who it is, like probe(). Returns soon if it is suspended, otherwise when it has
 /// started, so that its whole command line is known.
 transport::Task<Result<Runtime>> introduce(transport::Loop& loop, OpenPort open, std::string where,
                                            std::unique_ptr<transport::FdStream> first);

@@ -8,6 +8,7 @@
 #include "base/files.hpp"
 #include "base/process_stat.hpp"
 #include "base/text.hpp"
+#include "router/agent/runtimes/native_program.hpp"
 #include "router/agent/runtimes/process_walk.hpp"
 #include "router/wire/runtime.hpp"
 
@@ -141,6 +142,7 @@ Result<std::unique_ptr<Registry::Entry>> Registry::add(Runtime runtime, Diagnost
   // pid.
   const auto pid_here = static_cast<std::uint64_t>(port.process().pid);
   runtime.host_pid = runtime.kernel_pid == pid_here ? 0 : pid_here;
+  runtime.native = is_native_program(port.process().pid, runtime.command_line);
   runtime.host = host_;
   if (port.process_start() != 0) runtime.since = utc_text(time_at(port.process_start()));
   if (runtime.container.id.empty() && pid_here != 0)
@@ -180,6 +182,7 @@ void Registry::change(Listed& listed, Runtime runtime) {
   runtime.user = listed.runtime->user;
   runtime.kernel_pid = listed.runtime->kernel_pid;
   runtime.host_pid = listed.runtime->host_pid;
+  runtime.native = listed.runtime->native;
   runtime.container = listed.runtime->container;
   runtime.host = host_;
   runtime.since = listed.runtime->since;

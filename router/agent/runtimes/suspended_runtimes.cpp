@@ -10,12 +10,8 @@ namespace {
 using transport::Milliseconds;
 using transport::Task;
 
-/// How often to ask a suspended runtime whether it runs, since others may resume it on their own ports.
-constexpr Milliseconds kPoll{1000};
-/// How often to ask once it has been resumed: its arguments are known a moment later.
-constexpr Milliseconds kFastPoll{100};
-/// A runtime without arguments after this many frequent polls has none.
-constexpr int kFastPolls = 100;
+/// How long to wait before a session is begun again that told nothing.
+constexpr Milliseconds kBetweenSessions{1000};
 
 bool only_asks_who(ipc::Command command) {
   return command == ipc::kProcessInfo || command == ipc::kProcessInfo2 || command == ipc::kProcessInfo3;
@@ -38,13 +34,10 @@ Task<void> send_resume(Task<DiagnosticPort::Connection> opening, Log log, std::s
 }  // namespace
 
 struct SuspendedRuntimes::Entry {
-  Entry(transport::Loop& loop, Runtime suspended) : runtime(std::move(suspended)), wake(loop) {}
+  explicit Entry(Runtime suspended) : runtime(std::move(suspended)) {}
 
   Runtime runtime;
   bool wanted = false;  ///< A command has come, so its sender will resume the runtime.
-  bool overdue = false;
-  int fast_polls_left = 0;  ///< Since it has been resumed.
-  transport::Event wake;
   std::optional<transport::Deadline> resume_deadline;
   Task<void> task;  ///< Last, since it uses all the members above.
 };
@@ -72,15 +65,20 @@ Task<void> SuspendedRuntimes::run() {
 
 void SuspendedRuntimes::begin(const Runtime& runtime) {
   auto& entry = entries_[runtime.id];
-  entry = std::make_unique<Entry>(loop_, runtime);
+  entry = std::make_unique<Entry>(runtime);
   if (resume_after_) {
-    entry->resume_deadline.emplace(loop_, *resume_after_, [&each = *entry] {
-      each.overdue = true;
-      each.wake.set();
-    });
+    entry->resume_deadline.emplace(loop_, *resume_after_,
+                                   [this, &each = *entry] { resume_unless_wanted(each); });
   }
-  entry->task = poll(*entry);
+  entry->task = follow(*entry);
   entry->task.start();
+}
+
+void SuspendedRuntimes::resume_unless_wanted(Entry& entry) {
+  if (std::exchange(entry.wanted, true)) return;
+  log_->info("no command came for {} (pid {}) within {} s: resumed it", entry.runtime.name, entry.runtime.pid,
+             std::chrono::duration<double>(*resume_after_).count());
+  resume(entry.runtime.id, nullptr);
 }
 
 void SuspendedRuntimes::command_sent(const std::string& runtime_id, const DiagnosticPort* used,
@@ -96,48 +94,31 @@ void SuspendedRuntimes::resume(const std::string& runtime_id, const DiagnosticPo
   for (DiagnosticPort* port : registry_.ports(runtime_id)) {
     if (port != except) resuming_.spawn(send_resume(port->open(), log_, runtime->name));
   }
-  const auto place = entries_.find(runtime_id);
-  if (place == entries_.end()) return;
-  place->second->fast_polls_left = kFastPolls;
-  place->second->wake.set();
 }
 
-Task<void> SuspendedRuntimes::poll(Entry& entry) {
-  bool runs = false;
-  while (!runs) {
-    const Milliseconds pause = entry.fast_polls_left > 0 ? kFastPoll : kPoll;
-    co_await with_deadline(loop_, entry.wake.wait(), pause);
-    if (entry.overdue && !entry.wanted) {
-      entry.wanted = true;
-      log_->info("no command came for {} (pid {}) within {} s: resumed it", entry.runtime.name,
-                 entry.runtime.pid, std::chrono::duration<double>(*resume_after_).count());
-      resume(entry.runtime.id, nullptr);
-    }
-    runs = co_await runs_now(entry);
-  }
-}
-
-Task<bool> SuspendedRuntimes::runs_now(Entry& entry) {
+Task<void> SuspendedRuntimes::follow(Entry& entry) {
   const std::string id = entry.runtime.id;
   const OpenPort open = [this, id]() -> Task<DiagnosticPort::Connection> {
     DiagnosticPort* port = registry_.port(id);
     if (port != nullptr) return port->open();
     return no_port(id);
   };
-  const bool last_fast_poll = entry.fast_polls_left == 1;
-  if (entry.fast_polls_left > 0) --entry.fast_polls_left;
-  Result<Runtime> now = co_await probe(open, entry.runtime.name, nullptr);
-  if (!now || now->id != id) co_return false;
-  bool runs = has_arguments(now->command_line);
-  if (!runs && last_fast_poll) {
-    // It may still wait for ports that are not the agent's.
-    const Result<int> ports = co_await count_suspending_ports(open, entry.runtime.name);
-    runs = ports && *ports <= static_cast<int>(registry_.ports(id).size());
+  for (;;) {
+    const Result<void> runs = co_await until_it_runs(open, entry.runtime.name);
+    if (runs) {
+      Result<Runtime> now = co_await probe(open, entry.runtime.name, nullptr);
+      if (now) now = co_await once_started(loop_, open, entry.runtime.name, std::move(*now));
+      if (now && now->id == id) {
+        log_->info("{} (pid {}) runs now", entry.runtime.name, entry.runtime.pid);
+        registry_.update(std::move(*now));
+        co_return;
+      }
+    } else {
+      log_->debug("{} (pid {}) does not tell whether it is suspended: {}", entry.runtime.name,
+                  entry.runtime.pid, runs.error().message());
+    }
+    co_await transport::sleep(loop_, kBetweenSessions);
   }
-  if (!runs) co_return false;
-  log_->info("{} (pid {}) runs now", entry.runtime.name, entry.runtime.pid);
-  registry_.update(std::move(*now));
-  co_return true;
 }
 
 }  // namespace farport::router

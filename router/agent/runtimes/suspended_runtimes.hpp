@@ -33,8 +33,8 @@ class SuspendedRuntimes {
 
  private:
   struct Entry;
-  transport::Task<void> poll(Entry& entry);
-  transport::Task<bool> runs_now(Entry& entry);
+  transport::Task<void> follow(Entry& entry);
+  void resume_unless_wanted(Entry& entry);
   void resume(const std::string& runtime_id, const DiagnosticPort* except);
   void begin(const Runtime& runtime);
 

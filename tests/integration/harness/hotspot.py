@@ -23,11 +23,14 @@ def compile_library(directory, *flags):
 class Hotspot:
     """The application on a host. `busy`: what it does; `user`: whose it is. `library`: it has a mount namespace with a /tmp
     of its own, and a copy of this library nowhere else. `rest`: after each round it leaves the processor to others for so many
-    milliseconds, since it is sampled only while it computes. `prefix`: what it is started by."""
+    milliseconds, since it is sampled only while it computes. `prefix`: what it is started by. `native`: as a program that was
+    compiled ahead of time, of this framework. `framework`: an older one, such as net8.0. `environment`: more of it. `suspended`: it waits before
+    its first instruction, and says nothing."""
 
     INSIDE = "/tmp/libhotspot.so"
 
-    def __init__(self, host, busy="managed", *flags, user=None, library=None, directory=None, rest=100, prefix=()):
+    def __init__(self, host, busy="managed", *flags, user=None, library=None, directory=None, rest=100, prefix=(),
+                 native=None, framework=None, environment=None, suspended=False):
         enter, tmp = [*host.enter, *prefix], directory or host.tmp
         become = as_user(user) if user else []
         if library:
@@ -36,9 +39,10 @@ class Hotspot:
             enter += [needs.program("unshare"), "--mount", "sh", "-c", script, "sh", library]
             flags += ("--library", self.INSIDE)
             tmp = "/tmp"
-        self.process = host.start(needs.hotspot(), "--busy", busy, "--rest", rest, *flags, enter=enter + become, name=f"hotspot-{busy}",
-                                  environment={"TMPDIR": tmp})
-        self.process.wait_for_output("busy")
+        self.process = host.start(needs.hotspot(native, framework), "--busy", busy, "--rest", rest, *flags, enter=enter + become, name=f"hotspot-{busy}",
+                                  environment={"TMPDIR": tmp} | (environment or {}))
+        if not suspended:
+            self.process.wait_for_output("busy")
         # What was put before it has executed it.
         self.pid = self.process.pid
         self.pid_inside = self.process.pid_on_host

@@ -47,9 +47,15 @@ def driver():
     return _artifact("driver")
 
 
-def hotspot():
-    """The application that keeps the processor busy."""
-    return _artifact("hotspot")
+def hotspot(native=None, framework=None):
+    """The application that keeps the processor busy. `native`: the framework, such as net8.0, of which it is a native
+    program; `framework`: an older one, which it brings along."""
+    if native is None and framework is None:
+        return _artifact("hotspot")
+    directory = pathlib.Path(os.environ.get("FARPORT_TEST_DOTNET") or ROOT / "build/dotnet")
+    found = directory / "native" / native if native else directory / framework
+    return _file(f"FARPORT_TEST_HOTSPOT_{(native or framework).upper()}", found / "hotspot/hotspot",
+                 "scripts/test --prepare or scripts/harm makes it")
 
 
 def talkative(framework=None):

@@ -1,5 +1,6 @@
 // Keeps the processor busy where a profile has to find it: in a native library that it is given, in threads that come
-// and go, or by reading from the kernel. Says what it is about to do, and does it until it is stopped.
+// and go, or by reading from the kernel; and may keep
+// much memory. Says what it is about to do, and does it until it is stopped.
 using System.Diagnostics;
 using System.Reflection;
 using System.Runtime.CompilerServices;
@@ -15,6 +16,21 @@ for (var i = 0; i + 1 < args.Length; i += 2)
 for (var i = 0; i < int.Parse(options.GetValueOrDefault("--sleepers", "0")); i++)
 {
     new Thread(() => Thread.Sleep(Timeout.Infinite)) { IsBackground = true, Name = $"sleeper-{i}" }.Start();
+}
+
+// Each has a reference to another.
+var held = new Held?[int.Parse(options.GetValueOrDefault("--objects", "0"))];
+for (var i = 0; i < held.Length; i++)
+{
+    held[i] = new Held(i > 0 ? held[i - 1] : null);
+}
+
+// Memory that the application uses, in MiB.
+var ballast = new byte[int.Parse(options.GetValueOrDefault("--ballast", "0"))][];
+for (var i = 0; i < ballast.Length; i++)
+{
+    ballast[i] = new byte[1 << 20];
+    Array.Fill(ballast[i], (byte)i);
 }
 
 var kind = options.GetValueOrDefault("--busy", "managed");
@@ -56,8 +72,16 @@ for (var number = 0; DateTime.UtcNow < until; number++)
     }
 }
 
+GC.KeepAlive(held);
+GC.KeepAlive(ballast);
+
 namespace Hotspot
 {
+    internal sealed class Held(Held? before)
+    {
+        public readonly Held? Before = before;
+    }
+
     internal static class Work
     {
         [DllImport("hotspot_library")]

@@ -90,6 +90,15 @@ TEST_CASE("a reader makes a document of a recording", "[readers]") {
   CHECK(said == "[]\nend");
 }
 
+TEST_CASE("a reader passes the events of a heap on as they come, and says if they have no end", "[readers]") {
+  ReaderFixture desk;
+  const std::string recording = text_of_bytes(test::TraceWriter::begun(4).end().bytes());
+  const ReadingRequest wanted{{ReadingTask::Kind::heap_events, 64U << 20U, 10}, "orders"};
+  const std::string said = desk.loop.run(read_through(desk, wanted, recording));
+  CHECK_THAT(said, Catch::StartsWith(recording +
+                                     "error: cannot read the heap of orders: the runtime did not finish"));
+}
+
 TEST_CASE("a reader says what is wrong with a recording", "[readers]") {
   ReaderFixture desk;
   const std::string said = desk.loop.run(read_through(desk, stacks(), "Nettrace of another kind"));

@@ -20,3 +20,16 @@ TEST_CASE("logs by their levels and categories", "[collect]") {
     CHECK(filter("", {wrong}).empty());
   }
 }
+
+TEST_CASE("a runtime that never reports its heap is not asked for it") {
+  const auto asked = [](const char* version, bool native) {
+    Runtime runtime;
+    runtime.version = version;
+    runtime.native = native;
+    return wanted_heap(runtime).has_value();
+  };
+  for (const char* version : {"8.0.31", "9.0.20", "10.0.12", "11.0.0"}) CHECK(asked(version, false));
+  CHECK_FALSE(asked("8.0.31", true));
+  CHECK_FALSE(asked("9.0.20", true));
+  CHECK(asked("10.0.12", true));
+}

@@ -6,6 +6,8 @@
 using farport::router::choose_runtime;
 using farport::router::names_runtime;
 using farport::router::Runtime;
+using farport::router::runtimes_from_json;
+using farport::router::to_json;
 using farport::router::tool_name;
 
 namespace {
@@ -193,4 +195,13 @@ TEST_CASE("a host name that no host has is none") {
   const auto read = farport::router::runtimes_from_json("[" + farport::router::to_json(orders) + "]");
   REQUIRE(read);
   CHECK(read->front().host.empty());
+}
+
+TEST_CASE("whether a program was compiled ahead of time is told where it was") {
+  Runtime orders = runtime("orders", 1, "web-1", "2cf9291d");
+  CHECK_THAT(to_json(orders), !Catch::Contains("native"));
+  orders.native = true;
+  const auto read = runtimes_from_json(to_json(std::vector{orders}));
+  REQUIRE(read);
+  CHECK(read->front().native);
 }
