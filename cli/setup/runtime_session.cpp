@@ -116,9 +116,9 @@ void RuntimeSession::broke(const Error& why) {
 
 Task<void> RuntimeSession::give_up_if_ended(router::ContainerRun before) {
   // Engines learn of it a moment later.
-  constexpr int kLooks = 5;
-  constexpr transport::Milliseconds kBetween{1000};
-  for (int looks = 0; looks < kLooks; ++looks) {
+  constexpr int kLooksAtEnd = 5;
+  constexpr transport::Milliseconds kBetweenLooksAtEnd{1000};
+  for (int looks = 0; looks < kLooksAtEnd; ++looks) {
     const auto now = co_await agent_client_->reach()->container_run(loop_);
     if (now && (!now->running || now->id != before.id)) {
       const std::string how = now->ended.empty() ? "" : ": " + now->ended;
@@ -126,7 +126,7 @@ Task<void> RuntimeSession::give_up_if_ended(router::ContainerRun before) {
           {"go on with", agent_client_->reach()->text(), "its container has ended meanwhile" + how, {}, {}});
       co_return;
     }
-    co_await transport::sleep(loop_, kBetween);
+    co_await transport::sleep(loop_, kBetweenLooksAtEnd);
   }
   // It was the connection alone. The next break may be the container's end.
   run_ = std::move(before);

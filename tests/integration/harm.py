@@ -76,7 +76,7 @@ class Ward:
         self.application = Hotspot(self.lab.far, "managed", "--sleepers", self.patient.threads, "--objects", self.patient.objects,
                                    "--ballast", ballast, prefix=self.group.prefix, framework=self.patient.framework, rest=20)
         # All that it has left is what its limit leaves.
-        self.group.leave(limit * (100 - self.patient.filled) // 100 * MEBIBYTE)
+        self.group.leave_beside_files(limit * (100 - self.patient.filled) // 100 * MEBIBYTE)
         self.listed = wait.until(lambda: Api(self.lab).runtimes().get(self.application.pid_inside), "it is listed")
         wait.until(lambda: self.application.pid_inside in {each["pid"] for each in self.agents[1].runtimes()}, "it is listed")
 

@@ -116,6 +116,8 @@ class OfDocker(Case):
         # It does not wait for the session to come back.
         self.assertEqual(dump.wait(), 1, dump.output())
         self.assertIn("its container has ended meanwhile: exit code 137", dump.stderr())
+        # It lived in the same pid namespace, and the engine removes it by itself.
+        wait.until(lambda: not self.helpers(), lambda: str(self.helpers()))
 
     def test_a_paused_one_is_said_to_be_paused(self):
         self.application()

@@ -78,6 +78,16 @@ class NearItsLimit(Harm):
             self.assert_unharmed()
         self.assertLessEqual({"mini", "triage"}, set(taken))
 
+    def test_without_room_no_heap_is_reported(self):
+        self.begin()
+        self.group.leave(12 * MEBIBYTE)
+        done = self.lab.near.run(needs.farport(), "gcdump", self.agent.remote, *self.lab.tools_pair.flags())
+        self.assertEqual((done.code, done.stdout), (1, ""))
+        self.assertRegex(done.stderr, r"\d+ MiB of memory are left in the control group of hotspot, and reporting its heap takes 20 MiB")
+        self.assert_unharmed()
+        self.group.leave(60 * MEBIBYTE)
+        self.assert_ok(self.lab.near.run(needs.farport(), "gcdump", self.agent.remote, *self.lab.tools_pair.flags()))
+
     def test_what_is_under_way_is_added_up(self):
         self.begin()
         second = self.use(Hotspot(self.lab.far, "managed", prefix=self.group.prefix))

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include <fmt/core.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -153,6 +154,10 @@ constexpr transport::Milliseconds kBegins{10'000};
 /// How long a session waits for the end of a runtime's start.
 constexpr transport::Milliseconds kStartForCaller{10'000};
 
+/// The least room in which a runtime reports its heap: with 10 MiB, in .NET 8 and 9, some applications hardly
+/// got on for minutes, since the kernel took the pages of their programs away again and again.
+constexpr std::uint64_t kLeastForHeap = std::uint64_t{20} << 20;
+
 /// How long the session takes at most that makes a runtime name its types again.
 constexpr transport::Milliseconds kNoTypes{2000};
 
@@ -194,21 +199,28 @@ std::optional<ipc::SessionId> session_stopped_by(const FirstMessage& first) {
 
 }  // namespace
 
-Task<std::unique_ptr<MemoryClaim>> DiagnosticConnections::fit_buffer(const Runtime& runtime,
-                                                                     const ipc::CollectTracing& session,
-                                                                     FirstMessage& first) {
+Task<tl::expected<std::unique_ptr<MemoryClaim>, Refusal>> DiagnosticConnections::fit_buffer(
+    const Runtime& runtime, const ipc::CollectTracing& session, FirstMessage& first) {
   if (session.session_type != ipc::SessionType::streaming) co_return nullptr;
   const auto seen = co_await groups_.look(runtime.id);
   const auto room = seen ? groups_.left_in(*seen) : std::nullopt;
   if (!room) co_return nullptr;
+  // Nobody reads while the runtime reports its heap, so that fills the buffer. Others are read as they come.
+  const bool fills = asks_for_heap(session);
+  if (fills && *room < kLeastForHeap)
+    co_return tl::unexpected(Refusal{
+        http_status::kConflict, ipc::hresult::kFail,
+        fmt::format(
+            "{} of memory are left in the control group of {}, and reporting its heap takes {} at least: it "
+            "would hardly get on; raise the memory limit",
+            mebibytes(*room), runtime.name, mebibytes(kLeastForHeap))});
   const std::uint32_t buffer = std::min(session.buffer_size_mb, buffer_within(*room));
   if (buffer < session.buffer_size_mb) {
     ipc::change_buffer_size(first.command(), std::span(first.bytes).subspan(ipc::kHeaderSize), buffer);
     log_->info("{} (pid {}) gets a buffer of {} MB instead of {} MB: its control group has {} of memory left",
                runtime.name, runtime.pid, buffer, session.buffer_size_mb, mebibytes(*room));
   }
-  // Nobody reads while the runtime reports its heap, so that fills the buffer. Others are read as they come.
-  if (!asks_for_heap(session)) co_return nullptr;
+  if (!fills) co_return nullptr;
   co_return groups_.claim(*seen, std::uint64_t{buffer} << 20);
 }
 
@@ -337,7 +349,15 @@ Task<void> DiagnosticConnections::carry(const Caller& caller, tl::expected<Runti
   std::unique_ptr<MemoryClaim> buffer;
   if (const auto begun = session_begun_by(*first)) {
     co_await until_started(registry_, entry.runtime->id, *begun, kStartForCaller);
-    buffer = co_await fit_buffer(*entry.runtime, *begun, *first);
+    auto fitted = co_await fit_buffer(*entry.runtime, *begun, *first);
+    if (!fitted) {
+      entry.outcome = {Outcome::Kind::failed, fitted.error().why};
+      log_->info("{} on {} for {} failed: {}", entry.command, entry.runtime->name, entry.caller,
+                 entry.outcome.why);
+      co_await tool.refuse(std::move(fitted.error()));
+      co_return;
+    }
+    buffer = std::move(*fitted);
     co_await renew_type_names(entry.runtime, *begun);
     reading = meter_reading(*begun);
   }

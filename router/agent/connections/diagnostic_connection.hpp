@@ -149,10 +149,10 @@ class DiagnosticConnections {
   transport::Task<void> renew_type_names(const RuntimePtr& runtime, const ipc::CollectTracing& session);
   /// Makes the buffer that a session asks for smaller if the runtime has no memory for it: what it writes
   /// while nobody reads, such as its heap, fills the buffer, and for lack of memory the kernel would kill it.
-  /// Returns the claim to a buffer that will be filled, which is held as long as the session lasts.
-  transport::Task<std::unique_ptr<MemoryClaim>> fit_buffer(const Runtime& runtime,
-                                                           const ipc::CollectTracing& session,
-                                                           FirstMessage& first);
+  /// Returns the claim to a buffer that will be filled, which is held as long as the session lasts. Refused
+  /// if that has no room.
+  transport::Task<tl::expected<std::unique_ptr<MemoryClaim>, Refusal>> fit_buffer(
+      const Runtime& runtime, const ipc::CollectTracing& session, FirstMessage& first);
   transport::Task<std::unique_ptr<transport::FdStream>> open(AuditEntry& entry, ToolEndpoint& tool,
                                                              std::vector<std::byte> message);
   transport::Task<DiagnosticPort::Connection> open_runtime(std::string runtime_id,
