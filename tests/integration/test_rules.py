@@ -339,11 +339,12 @@ class Memory(RulesCase):
     def test_no_room_for_the_heap(self):
         self.limit(800)
         self.application.get("/hold", count=400_000)
-        self.leave(24)
+        self.leave(28)
         self.begin(rule("full", "when.memory = 50", do="gcdump"))
         row = self.wait_for_failed("full")
         self.assertIn("the runtime dropped events for which its buffer had no room", row["failure"])
         self.assertRegex(self.agent.log(), r"gets a buffer of \d+ MB instead of 1024 MB: its control group has \d+ MiB of memory left")
+        self.leave(28)
         self.assertIn("the heap are missing", self.farport("gcdump", "--timeout", "5s").stderr)
         self.application.get("/tick")
 

@@ -90,9 +90,10 @@ std::string program_directory(const ProcessRoot& root) {
 }
 
 /// Looks where no library of the runtime is mapped.
-Createdump find_inside(const ProcessRoot& root, std::string_view maps) {
-  if (maps.find(kCompiledCode) == std::string_view::npos)
-    return {State::unknown, {}, "the .NET runtime is not among its libraries"};
+Createdump find_inside(pid_t pid, const ProcessRoot& root, std::string_view maps) {
+  const bool compiles = maps.find(kCompiledCode) != std::string_view::npos;
+  if (!compiles && is_native_program(pid, {})) return {State::never, {}, {}};
+  if (!compiles) return {State::unknown, {}, "the .NET runtime is not among its libraries"};
   // With this beside the program it writes all types.
   if (open_in(root, program_directory(root) + "/libmscordaccore.so")) return {State::there, {}, {}};
   return {State::inside, {}, {}};
@@ -109,8 +110,7 @@ Createdump find_in(pid_t pid, const ProcessRoot& root, const ProcessStatus& proc
   if (!maps) return unseen({}, "its memory map can't be read");
   const auto directory = coreclr_directory_in(*maps);
   if (!directory && maps->size() >= kMaxMapsBytes) return unseen({}, "its memory map is too long");
-  if (!directory && is_native_program(pid, {})) return {State::never, {}, {}};
-  if (!directory) return find_inside(root, *maps);
+  if (!directory) return find_inside(pid, root, *maps);
   const std::string library = *directory + std::string(kLibrary);
   const std::string path = *directory + "/createdump";
   const UniqueFd program = open_in(root, path);

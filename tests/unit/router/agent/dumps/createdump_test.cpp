@@ -3,8 +3,10 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <latch>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -83,8 +85,25 @@ TEST_CASE("a program that contains its runtime writes full dumps only", "[router
   CHECK_FALSE(refusal_of(found, "orders", ipc::DumpType::full));
 }
 
-TEST_CASE("what can't be seen of a process is no reason to refuse", "[router]") {
+TEST_CASE("a program that was compiled ahead of time is told by its threads, and never dumped", "[router]") {
+  const Createdump native = find_createdump(::getpid());
+  CHECK(native.state == State::never);
+  for (const auto type : {ipc::DumpType::normal, ipc::DumpType::with_heap, ipc::DumpType::full})
+    CHECK(refusal_of(native, "orders", type));
+  // CoreCLR has such a thread.
+  std::latch named(1);
+  std::latch seen(1);
+  std::jthread thread([&] {
+    ::pthread_setname_np(::pthread_self(), ".NET SynchManag");
+    named.count_down();
+    seen.wait();
+  });
+  named.wait();
   CHECK(find_createdump(::getpid()).state == State::unknown);
+  seen.count_down();
+}
+
+TEST_CASE("what can't be seen of a process is no reason to refuse", "[router]") {
   CHECK(find_createdump(0).state == State::unknown);
   CHECK_FALSE(refusal_of(find_createdump(0), "orders", ipc::DumpType::with_heap));
 }
