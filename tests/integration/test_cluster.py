@@ -118,8 +118,7 @@ class OnACluster(Recordings, Case):
         self.assertGreater(os.path.getsize(file("x.dmp")), 100_000)
         self.assertIn("orders.dll", self.assert_ok(self.farport("stacks", target, *flags)).stdout)
         looked = self.assert_ok(self.farport("profile", target, "--event", "wall", "--duration", "1s", *flags))
-        # Where the machine can't keep up with its rate, it never rests.
-        self.assertRegex(looked.stdout, r"(?m)Worker\.Run.*futex\(2\)_\[k\];\[waiting\] |^orders;\[running\] ", looked.described)
+        self.assertRegex(looked.stdout, r"Worker\.Run.*futex\(2\)_\[k\];\[waiting\] ", looked.described)
         done = self.farport("profile", target, "--duration", "2s", "-o", file("x.folded"), *flags)
         if not profile:
             self.assertEqual(done.code, 1, done.described)
