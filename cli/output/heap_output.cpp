@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -10,7 +11,6 @@
 #include "base/text.hpp"
 #include "cli/output/output.hpp"
 #include "cli/terminal/table.hpp"
-#include "router/readers/answers.hpp"
 #include "router/recordings/recordings.hpp"
 
 namespace farport::cli {
@@ -118,20 +118,19 @@ Result<std::unique_ptr<OutputFile>> open_heap_output(const std::string& path, bo
 }
 
 HeapLines::HeapLines(HeapForm form, std::size_t width, heap::Origin origin, TakeFile take_file)
-    : form_(std::move(form)),
+    : HeapFormatter(wants_objects(form) ? KeptOfHeap::objects : KeptOfHeap::types),
+      form_(std::move(form)),
       width_(width),
       origin_(std::move(origin)),
-      take_file_(std::move(take_file)),
-      walk_(wants_objects(form_) ? KeptOfHeap::objects : KeptOfHeap::types) {}
+      take_file_(std::move(take_file)) {}
 
 Result<std::string> HeapLines::take_end() {
-  if (!walk_.ended() && !walk_.lacks_parts())
+  if (!walk().ended() && !walk().lacks_parts())
     return fail(
         "read the heap of", origin_.process,
-        walk_.begun() ? "the runtime did not finish reporting it in time" : "the runtime does not report it",
+        walk().begun() ? "the runtime did not finish reporting it in time" : "the runtime does not report it",
         form_.unended);
-  heap::Heap heap = walk_.take();
-  gaps_ = heap::gaps_of(heap);
+  heap::Heap heap = take_heap();
   if (wants_objects(form_)) {
     RETURN_IF_ERROR(check_objects(heap, form_.output));
   }

@@ -6,16 +6,13 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/error.hpp"
 #include "base/output_file.hpp"
 #include "cli/output/reader_sink.hpp"
-#include "events/heap_walk.hpp"
-#include "events/lines.hpp"
 #include "heap/gcdump.hpp"
 #include "heap/heap.hpp"
+#include "router/readers/answers.hpp"
 
 namespace farport::cli {
 
@@ -32,20 +29,13 @@ struct HeapForm {
 [[nodiscard]] Result<std::unique_ptr<OutputFile>> open_heap_output(const std::string& path, bool force);
 
 /// Makes it once the walk is complete: the text for standard output, and the file.
-class HeapLines final : public events::EventFormatter {
+class HeapLines final : public router::HeapFormatter {
  public:
   /// Takes the next piece of the file; an empty one ends it.
   using TakeFile = std::function<Result<void>(std::string_view piece)>;
   /// `width`: of a table, in columns; 0: no limit.
   HeapLines(HeapForm form, std::size_t width, heap::Origin origin, TakeFile take_file);
 
-  void on_trace(const nettrace::TraceHeader& trace) override { walk_.on_trace(trace); }
-  void on_event(const nettrace::Event& event) override { walk_.on_event(event); }
-  void on_dropped(const nettrace::Thread& thread, std::uint32_t events) override {
-    walk_.on_dropped(thread, events);
-  }
-  bool has_enough() const override { return walk_.has_enough(); }
-  std::vector<std::string> take_notices() override { return std::exchange(gaps_, {}); }
   Result<std::string> take_end() override;
 
  private:
@@ -53,8 +43,6 @@ class HeapLines final : public events::EventFormatter {
   std::size_t width_;
   heap::Origin origin_;
   TakeFile take_file_;
-  events::HeapWalk walk_;
-  std::vector<std::string> gaps_;
 };
 
 /// Has a reader of this form make it. `readers` must do heap_reader_work().

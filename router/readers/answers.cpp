@@ -53,10 +53,15 @@ tl::unexpected<Error> lacks_parts(const char* doing, const std::string& process)
 
 }  // namespace
 
-Result<std::string> HeapDocument::take_end() {
-  if (!walk_.ended() && !walk_.lacks_parts()) return unended(process_);
+heap::Heap HeapFormatter::take_heap() {
   heap::Heap heap = walk_.take();
   gaps_ = heap::gaps_of(heap);
+  return heap;
+}
+
+Result<std::string> HeapDocument::take_end() {
+  if (!walk().ended() && !walk().lacks_parts()) return unended(process_);
+  heap::Heap heap = take_heap();
   if (keep_ == events::HeapWalk::Keep::types)
     return heap::to_json(heap, process_, std::numeric_limits<std::size_t>::max());
   if (!heap.graph && !heap.complete) return lacks_parts("write the heap of", process_);

@@ -48,12 +48,9 @@ class CurrentStacks final : public events::EventFormatter {
   events::ThreadStacks stacks_;
 };
 
-/// Makes one document: the types in a heap as JSON, or all of its objects as a .gcdump file.
-class HeapDocument final : public events::EventFormatter {
+/// Follows the walk of a heap, of which something is made at the end.
+class HeapFormatter : public events::EventFormatter {
  public:
-  HeapDocument(std::string process, events::HeapWalk::Keep keep)
-      : process_(std::move(process)), keep_(keep), walk_(keep) {}
-
   void on_trace(const nettrace::TraceHeader& trace) override { walk_.on_trace(trace); }
   void on_event(const nettrace::Event& event) override { walk_.on_event(event); }
   void on_dropped(const nettrace::Thread& thread, std::uint32_t events) override {
@@ -61,13 +58,30 @@ class HeapDocument final : public events::EventFormatter {
   }
   bool has_enough() const override { return walk_.has_enough(); }
   std::vector<std::string> take_notices() override { return std::exchange(gaps_, {}); }
+
+ protected:
+  explicit HeapFormatter(events::HeapWalk::Keep keep) : walk_(keep) {}
+
+  [[nodiscard]] const events::HeapWalk& walk() const { return walk_; }
+  /// The heap, what it lacks of which becomes notices. Call it after the last event.
+  [[nodiscard]] heap::Heap take_heap();
+
+ private:
+  events::HeapWalk walk_;
+  std::vector<std::string> gaps_;
+};
+
+/// Makes one document: the types in a heap as JSON, or all of its objects as a .gcdump file.
+class HeapDocument final : public HeapFormatter {
+ public:
+  HeapDocument(std::string process, events::HeapWalk::Keep keep)
+      : HeapFormatter(keep), process_(std::move(process)), keep_(keep) {}
+
   Result<std::string> take_end() override;
 
  private:
   std::string process_;
   events::HeapWalk::Keep keep_;
-  events::HeapWalk walk_;
-  std::vector<std::string> gaps_;
 };
 
 /// What makes the requested answer from events; nullptr if nothing does.

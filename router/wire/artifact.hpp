@@ -14,8 +14,7 @@ namespace farport::router {
 /// The kind of an artifact with the last minutes of a runtime that has ended.
 inline constexpr std::string_view kCrash = "crash";
 
-/// How the file's name ends of a heap that is kept: all that the runtime reported of it, of which whoever
-/// reads it makes the objects.
+/// The ending of a kept heap's file. It has all that the runtime reported; its reader makes the objects.
 inline constexpr std::string_view kHeapEventsEnding = ".heap.nettrace";
 
 /// What was recorded of a runtime that has ended, or what somebody had the agent take and keep.
