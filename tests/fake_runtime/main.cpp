@@ -3,10 +3,6 @@
 #include <csignal>
 #include <cstdio>
 #include <stdexcept>
-#include <thread>
-
-#include <pthread.h>
-#include <unistd.h>
 
 #include "dump.hpp"
 #include "options.hpp"
@@ -15,22 +11,6 @@
 namespace {
 
 volatile std::sig_atomic_t stopped = 0;
-
-/// CoreCLR has a thread of this name from its start on, by which it is told from a program that was compiled
-/// ahead of time.
-void have_its_thread() {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  // Signals are the first thread's, which waits for them.
-  pthread_sigmask(SIG_BLOCK, &all, &before);
-  std::thread waiting([] {
-    for (;;) pause();
-  });
-  pthread_setname_np(waiting.native_handle(), ".NET SynchManag");
-  waiting.detach();
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
 
 }  // namespace
 
@@ -47,7 +27,6 @@ int main(int argc, char** argv) {
     action.sa_handler = [](int) { stopped = 1; };
     sigaction(SIGTERM, &action, nullptr);
     sigaction(SIGINT, &action, nullptr);
-    have_its_thread();
     Server server(options);
     take_on(options.burden);
     std::puts("ready");

@@ -168,9 +168,9 @@ Task<void> Doctor::look_at_process(Runtime runtime, LookPtr look, bool answers) 
   };
   const auto facts = std::make_shared<Facts>();
   const transport::PeerCredentials process = port->process();
-  std::function<void()> work = [facts, process, socket = port->path(), name = runtime.name, settings = dump_,
+  std::function<void()> work = [facts, process, socket = port->path(), runtime, settings = dump_,
                                 own = own_] {
-    facts->dump = look_at_dump(settings, process, socket, name);
+    facts->dump = look_at_dump(settings, process, socket, runtime);
     facts->profile = look_at_profile(process.pid, process.uid, own);
   };
   const Result<void> looked = co_await process_looks_.run(process.pid, process.uid, std::move(work));

@@ -39,8 +39,8 @@ bool is_dumpable(pid_t pid, uid_t user) {
   return ::stat(directory_of_process(pid).c_str(), &status) != 0 || status.st_uid == user;
 }
 
-void look_at_process(DumpFacts& facts, const transport::PeerCredentials& process) {
-  facts.createdump = find_createdump(process.pid);
+void look_at_process(DumpFacts& facts, const transport::PeerCredentials& process, bool native) {
+  facts.createdump = find_createdump(process.pid, native);
   if (process.pid <= 0) return;
   facts.ptrace_scope = ptrace_scope();
   facts.dumpable = is_dumpable(process.pid, process.uid);
@@ -144,10 +144,10 @@ std::string unseen(const DumpFacts& facts, const OwnConfinement& own) {
 }  // namespace
 
 DumpFacts look_at_dump(const DumpSettings& settings, const transport::PeerCredentials& process,
-                       const std::string& socket, const std::string& name) {
+                       const std::string& socket, const Runtime& runtime) {
   DumpFacts facts;
-  look_at_process(facts, process);
-  look_at_directory(facts, settings, process, socket, name);
+  look_at_process(facts, process, runtime.native);
+  look_at_directory(facts, settings, process, socket, runtime.name);
   return facts;
 }
 

@@ -11,6 +11,7 @@
 #include "router/agent/dumps/createdump.hpp"
 #include "router/agent/dumps/dump_directory.hpp"
 #include "router/agent/sampler/perf_counters.hpp"
+#include "router/wire/runtime.hpp"
 
 namespace farport::router {
 
@@ -40,9 +41,9 @@ struct DumpFacts {
 };
 
 /// Examines a runtime's process, and makes and removes a directory for a dump. `socket` is the path of the
-/// runtime's socket, `name` the runtime's name. Blocks for as long as the process likes.
+/// runtime's socket. Blocks for as long as the process likes.
 [[nodiscard]] DumpFacts look_at_dump(const DumpSettings& settings, const transport::PeerCredentials& process,
-                                     const std::string& socket, const std::string& name);
+                                     const std::string& socket, const Runtime& runtime);
 
 /// Decides by these facts. `name` is the runtime's.
 [[nodiscard]] Verdict judge_dump(const DumpFacts& facts, const std::string& name, const OwnConfinement& own);

@@ -20,7 +20,6 @@
 #include "base/process_stat.hpp"
 #include "base/text.hpp"
 #include "base/unique_fd.hpp"
-#include "router/agent/runtimes/native_program.hpp"
 #include "router/agent/runtimes/process_root.hpp"
 
 namespace farport::router {
@@ -90,9 +89,9 @@ std::string program_directory(const ProcessRoot& root) {
 }
 
 /// Looks where no library of the runtime is mapped.
-Createdump find_inside(pid_t pid, const ProcessRoot& root, std::string_view maps) {
+Createdump find_inside(const ProcessRoot& root, std::string_view maps, bool native) {
   const bool compiles = maps.find(kCompiledCode) != std::string_view::npos;
-  if (!compiles && is_native_program(pid, {})) return {State::never, {}, {}};
+  if (!compiles && native) return {State::never, {}, {}};
   if (!compiles) return {State::unknown, {}, "the .NET runtime is not among its libraries"};
   // With this beside the program it writes all types.
   if (open_in(root, program_directory(root) + "/libmscordaccore.so")) return {State::there, {}, {}};
@@ -104,13 +103,13 @@ Createdump unseen(std::string path, std::string why) {
 }
 
 /// Looks for it in the root of a process that may be examined.
-Createdump find_in(pid_t pid, const ProcessRoot& root, const ProcessStatus& process) {
+Createdump find_in(const ProcessRoot& root, const ProcessStatus& process, bool native) {
   const UniqueFd file(::openat(root.process(), "maps", O_RDONLY | O_CLOEXEC));
   const auto maps = file ? read_limited(file.get(), kMaxMapsBytes) : std::nullopt;
   if (!maps) return unseen({}, "its memory map can't be read");
   const auto directory = coreclr_directory_in(*maps);
   if (!directory && maps->size() >= kMaxMapsBytes) return unseen({}, "its memory map is too long");
-  if (!directory) return find_inside(pid, root, *maps);
+  if (!directory) return find_inside(root, *maps, native);
   const std::string library = *directory + std::string(kLibrary);
   const std::string path = *directory + "/createdump";
   const UniqueFd program = open_in(root, path);
@@ -133,11 +132,11 @@ Createdump find_in(pid_t pid, const ProcessRoot& root, const ProcessStatus& proc
 
 }  // namespace
 
-Createdump find_createdump(pid_t pid) {
+Createdump find_createdump(pid_t pid, bool native) {
   if (pid <= 0) return {State::unknown, {}, "its process isn't visible here"};
   const auto root = ProcessRoot::open(pid);
   const auto process = process_status(pid);
-  if (root && process) return find_in(pid, *root, *process);
+  if (root && process) return find_in(*root, *process, native);
   if (!root && root.error().cause == EACCES)
     return {State::unknown,
             {},

@@ -28,8 +28,8 @@ struct Createdump {
 };
 
 /// Looks for the createdump of a runtime's process, with that process's rights. `pid`: 0 or less if it isn't
-/// visible here. Blocks for as long as the process's file systems like.
-[[nodiscard]] Createdump find_createdump(pid_t pid);
+/// visible here. `native`: Runtime::native. Blocks for as long as the process's file systems like.
+[[nodiscard]] Createdump find_createdump(pid_t pid, bool native);
 
 /// Why the runtime of this name can't write such a dump. Nothing if it can, or if that is not known. It must
 /// not be asked then: a child that can't execute createdump takes the runtime's diagnostic socket with it, so

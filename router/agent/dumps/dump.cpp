@@ -169,9 +169,9 @@ Task<Result<SharedDirectory>> Dumps::find_shared(transport::PeerCredentials proc
   co_return std::move(*found);
 }
 
-Task<Createdump> Dumps::find_writer(transport::PeerCredentials process) {
+Task<Createdump> Dumps::find_writer(transport::PeerCredentials process, bool native) {
   const auto found = std::make_shared<Createdump>();
-  std::function<void()> look = [found, pid = process.pid] { *found = find_createdump(pid); };
+  std::function<void()> look = [found, pid = process.pid, native] { *found = find_createdump(pid, native); };
   const Result<void> looked = co_await looks_.run(process.pid, process.uid, std::move(look));
   Createdump unknown;
   if (!looked) unknown.why = looked.error().why;
@@ -220,7 +220,7 @@ Task<Result<void>> Dumps::Job::prepare() {
   const transport::PeerCredentials process = port->process();
   const std::uint64_t start = port->process_start();
   const std::string socket = port->path();
-  const Createdump writer = co_await dumps_.find_writer(process);
+  const Createdump writer = co_await dumps_.find_writer(process, runtime_.native);
   if (auto refused = refusal_of(writer, runtime_.name, request_.type))
     co_return tl::unexpected(std::move(*refused));
   CO_ASSIGN_OR_RETURN(auto shared, co_await dumps_.find_shared(process, socket));

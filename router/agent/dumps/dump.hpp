@@ -74,7 +74,7 @@ class Dumps {
   transport::Task<void> clean(Runtime runtime);
   transport::Task<Result<SharedDirectory>> find_shared(transport::PeerCredentials process,
                                                        std::string socket);
-  transport::Task<Createdump> find_writer(transport::PeerCredentials process);
+  transport::Task<Createdump> find_writer(transport::PeerCredentials process, bool native);
   transport::Task<bool> stop_writer(pid_t process, std::string path);
   transport::Task<void> end(pid_t process, std::string path, bool wake);
 

@@ -4,11 +4,11 @@
 #include <array>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/files.hpp"
 #include "base/process_stat.hpp"
 #include "base/text.hpp"
-#include "router/agent/runtimes/native_program.hpp"
 #include "router/agent/runtimes/process_walk.hpp"
 #include "router/wire/runtime.hpp"
 
@@ -134,6 +134,16 @@ std::uint64_t bytes_of(const Runtime& runtime) {
 }
 
 }  // namespace
+
+bool is_native_program(pid_t pid, std::string_view command_line) {
+  // It is among the first three.
+  constexpr std::size_t kFirstThreads = 16;
+  if (pid <= 0 || command_line.find(".dll") != std::string_view::npos) return false;
+  const std::vector<ProcessStat> threads = thread_stats(pid, kFirstThreads);
+  return !threads.empty() && std::ranges::none_of(threads, [](const ProcessStat& thread) {
+    return thread.name.starts_with(".NET Synch");
+  });
+}
 
 Result<std::unique_ptr<Registry::Entry>> Registry::add(Runtime runtime, DiagnosticPort& port, bool named) {
   runtime.user = port.process().uid;

@@ -33,6 +33,12 @@ struct ContainerSigns {
 /// The same for a process. Does not wait for the process.
 [[nodiscard]] ContainerSigns container_of(pid_t pid);
 
+/// Whether the process has NativeAOT's runtime instead of CoreCLR, as far as its threads tell: from its start
+/// on, CoreCLR has one that is called ".NET SynchManag" (seen in .NET 8, 9 and 10, suspended or not), and a
+/// command line that names an assembly, unless the program is a single file. False if the process isn't
+/// visible here.
+[[nodiscard]] bool is_native_program(pid_t pid, std::string_view command_line);
+
 /// The hostname in a file's content: the first line, if it contains only what a hostname may (RFC 1123
 /// section 2.1). Otherwise empty.
 [[nodiscard]] std::string_view hostname_in(std::string_view content);

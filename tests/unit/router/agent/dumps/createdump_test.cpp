@@ -3,10 +3,8 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
-#include <latch>
 #include <memory>
 #include <string>
-#include <thread>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -56,12 +54,12 @@ TEST_CASE("createdump is looked for beside the library, with the rights of the a
   const TemporaryDirectory directory;
   const std::string program = directory.path() + "/createdump";
   const auto runtime = runtime_in(directory.path());
-  CHECK(find_createdump(runtime->pid()).state == State::missing);
-  CHECK(find_createdump(runtime->pid()).path == program);
+  CHECK(find_createdump(runtime->pid(), false).state == State::missing);
+  CHECK(find_createdump(runtime->pid(), false).path == program);
   std::ofstream(program) << "a program";
   for (const unsigned mode : {0644U, 0744U, 0754U}) {
     std::filesystem::permissions(program, std::filesystem::perms(mode));
-    const Createdump found = find_createdump(runtime->pid());
+    const Createdump found = find_createdump(runtime->pid(), false);
     CHECK(found.state == State::not_executable);
     CHECK_THAT(found.why, Catch::Contains("user 65534 may not execute it"));
     const auto refused = refusal_of(found, "orders", ipc::DumpType::full);
@@ -69,8 +67,8 @@ TEST_CASE("createdump is looked for beside the library, with the rights of the a
     CHECK_THAT(refused->message(), Catch::Contains(program));
   }
   std::filesystem::permissions(program, std::filesystem::perms(0755));
-  CHECK(find_createdump(runtime->pid()).state == State::there);
-  CHECK_FALSE(refusal_of(find_createdump(runtime->pid()), "orders", ipc::DumpType::with_heap));
+  CHECK(find_createdump(runtime->pid(), false).state == State::there);
+  CHECK_FALSE(refusal_of(find_createdump(runtime->pid(), false), "orders", ipc::DumpType::with_heap));
 }
 
 TEST_CASE("a program that contains its runtime writes full dumps only", "[router]") {
@@ -78,34 +76,26 @@ TEST_CASE("a program that contains its runtime writes full dumps only", "[router
   REQUIRE(::ftruncate(file.get(), 4096) == 0);
   void* const code = ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, file.get(), 0);
   REQUIRE(code != MAP_FAILED);
-  const Createdump found = find_createdump(::getpid());
+  const Createdump found = find_createdump(::getpid(), false);
+  // A program that compiles methods is CoreCLR's.
+  CHECK(find_createdump(::getpid(), true).state == State::inside);
   ::munmap(code, 4096);
   CHECK(found.state == State::inside);
   CHECK(refusal_of(found, "orders", ipc::DumpType::with_heap));
   CHECK_FALSE(refusal_of(found, "orders", ipc::DumpType::full));
 }
 
-TEST_CASE("a program that was compiled ahead of time is told by its threads, and never dumped", "[router]") {
-  const Createdump native = find_createdump(::getpid());
+TEST_CASE("a program that was compiled ahead of time is never dumped", "[router]") {
+  const Createdump native = find_createdump(::getpid(), true);
   CHECK(native.state == State::never);
   for (const auto type : {ipc::DumpType::normal, ipc::DumpType::with_heap, ipc::DumpType::full})
     CHECK(refusal_of(native, "orders", type));
-  // CoreCLR has such a thread.
-  std::latch named(1);
-  std::latch seen(1);
-  std::jthread thread([&] {
-    ::pthread_setname_np(::pthread_self(), ".NET SynchManag");
-    named.count_down();
-    seen.wait();
-  });
-  named.wait();
-  CHECK(find_createdump(::getpid()).state == State::unknown);
-  seen.count_down();
 }
 
 TEST_CASE("what can't be seen of a process is no reason to refuse", "[router]") {
-  CHECK(find_createdump(0).state == State::unknown);
-  CHECK_FALSE(refusal_of(find_createdump(0), "orders", ipc::DumpType::with_heap));
+  CHECK(find_createdump(::getpid(), false).state == State::unknown);
+  CHECK(find_createdump(0, false).state == State::unknown);
+  CHECK_FALSE(refusal_of(find_createdump(0, false), "orders", ipc::DumpType::with_heap));
 }
 
 TEST_CASE("the runtime's library is found in a memory map", "[router]") {

@@ -1,5 +1,11 @@
 #include "router/agent/runtimes/registry.hpp"
 
+#include <latch>
+#include <thread>
+
+#include <pthread.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 
 #include "tests/unit/router/agent/runtimes/closed_port.hpp"
@@ -98,4 +104,21 @@ TEST_CASE("a watch tells only of what its filter lets count", "[router]") {
   hidden->reset();
   seen->reset();
   CHECK(told(loop, *watch) == "removed two");
+}
+
+TEST_CASE("a program that was compiled ahead of time is told by its threads") {
+  CHECK(farport::router::is_native_program(::getpid(), "/app/orders"));
+  CHECK_FALSE(farport::router::is_native_program(::getpid(), "/app/orders /app/orders.dll"));
+  CHECK_FALSE(farport::router::is_native_program(0, "/app/orders"));
+  // CoreCLR has such a thread.
+  std::latch named(1);
+  std::latch seen(1);
+  std::jthread thread([&] {
+    ::pthread_setname_np(::pthread_self(), ".NET SynchManag");
+    named.count_down();
+    seen.wait();
+  });
+  named.wait();
+  CHECK_FALSE(farport::router::is_native_program(::getpid(), "/app/orders"));
+  seen.count_down();
 }
