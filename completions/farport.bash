@@ -59,7 +59,7 @@ _farport() {
       _farport_paths -d
       return
       ;;
-    --accept | --admin | --allow-cn | --allow-dns | --allow-ip | --allow-local | --allow-uri | --app-metrics-counters | --app-metrics-interval | --as | --buffersize | --category | --command | --counters | --crash | --dial | --dns | --drain | --duration | --frequency | --get | --grace | --host-name | --image | --insecure-loopback | --ip | --last | --level | --limit | --linger | --listen | --longest-stop | --max-histograms | --max-time-series | --name | --on | --ping-interval | --ping-timeout | --process-id | --profile | --providers | --proxy | --refresh-interval | --remove | --resume-after | --role | --rounds | --rundown | --runtime | --select | --server-name | --socket | --stopping-event-event-name | --stopping-event-payload-filter | --stopping-event-provider-name | --symbol-server | --timeout | --to | --top | --uri | --user | --verify-cn | --verify-pin | --verify-uri | --via | -n | -p)
+    --accept | --admin | --allow-cn | --allow-dns | --allow-ip | --allow-local | --allow-uri | --app-metrics-counters | --app-metrics-interval | --as | --buffersize | --category | --command | --counters | --crash | --dial | --dns | --drain | --duration | --frequency | --get | --grace | --host-name | --image | --insecure-loopback | --ip | --last | --level | --limit | --linger | --listen | --longest-stop | --max-histograms | --max-time-series | --modules | --name | --on | --ping-interval | --ping-timeout | --process-id | --profile | --providers | --proxy | --refresh-interval | --remove | --resume-after | --role | --rounds | --rundown | --runtime | --select | --server-name | --socket | --stopping-event-event-name | --stopping-event-payload-filter | --stopping-event-provider-name | --symbol-server | --timeout | --to | --top | --uri | --user | --verify-cn | --verify-pin | --verify-uri | --via | -c | -n | -p)
       return
       ;;
     --compression)
@@ -86,6 +86,10 @@ _farport() {
       _farport_words "mini heap triage full"
       return
       ;;
+    --with-runtime)
+      _farport_words "none needed all"
+      return
+      ;;
     --format)
       _farport_words "text csv json"
       return
@@ -100,7 +104,7 @@ _farport() {
       ;;
   esac
   if [[ $COMP_CWORD -eq 1 ]]; then
-    _farport_words "quickstart join serve connect disconnect run ps dump trace counters top logs exceptions profile stacks gcdump recent crashes artifacts rules convert convert-rules can-i certs check doctor stdio help-all --help --version"
+    _farport_words "quickstart join serve connect disconnect run ps dump open trace counters top logs exceptions profile stacks gcdump recent crashes artifacts rules convert convert-rules can-i certs check doctor stdio help-all --help --version"
     return
   fi
   case "${COMP_WORDS[1]} ${COMP_WORDS[2]}" in
@@ -111,7 +115,8 @@ _farport() {
     'disconnect '*) words="-h --help --all" ;;
     'run '*) words="-h --help --help-all --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --accept --server-name --verify-cn --verify-uri --verify-pin --select" ;;
     'ps '*) words="-h --help --json --format --help-all --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
-    'dump '*) words="-h --help -n --name -p --process-id --timeout -o --output --type --force --stay --anyway --keep --longest-stop --help-all --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
+    'dump '*) words="-h --help -n --name -p --process-id --timeout -o --output --type --force --stay --anyway --with-runtime --keep --longest-stop --help-all --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
+    'open '*) words="-h --help --modules -c --command" ;;
     'trace '*) words="-h --help -n --name -p --process-id --timeout -o --output --force --profile --providers --duration --rundown --keep --no-resume --buffersize --stopping-event-provider-name --stopping-event-event-name --stopping-event-payload-filter --help-all --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
     'counters '*) words="-h --help -n --name -p --process-id --timeout --counters --refresh-interval --max-time-series --max-histograms --format --json -o --output --force --duration --help-all --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;
     'top '*) words="-h --help --refresh-interval --sort --rounds --format --json --help-all --compression --grace --ping-interval --ping-timeout --proxy --config --tls-cert --tls-key --tls-ca --tls-bundle --tls-passphrase-file --tls-crl --log-level --log-format --via --deploy --image --linger --static-binary --server-name --verify-cn --verify-uri --verify-pin" ;;

@@ -525,8 +525,10 @@ std::vector<Setting<RuleSettings>> rule_settings() {
       {.key = "do",
        .help =
            "What to take, in turn: `recent`, `trace`, `profile`, `counters`, `logs` and `exceptions`, each "
-           "with a duration if you like, `stacks`, `gcdump`, `dump` with a type, and `run`: `\"trace 30s\"`, "
-           "`\"dump heap\"`. A trace may have `profile=` and `providers=` as `farport trace` has them, logs "
+           "with a duration if you like, `stacks`, `gcdump`, `dump` with a type, `modules` (for debuggers), "
+           "and "
+           "`run`: `\"trace 30s\"`, `\"dump heap\"`. A trace may have `profile=` and `providers=` as "
+           "`farport trace` has them, logs "
            "`level=` and `category=`, counters `counters=`: `\"logs 1m level=Error\"`",
        .kind = K::Texts{at<&R::actions>}},
       {.key = "run.command",

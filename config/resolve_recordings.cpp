@@ -92,6 +92,8 @@ Resolved<DumpCommandSettings> resolve_dump(const Flags& flags, DumpCommandSettin
   if (settings.stay && !settings.output.empty()) {
     resolver.problem("--stay leaves the dump on the runtime's host: it takes no --output");
   }
+  if (settings.stay && !settings.with_runtime.empty())
+    resolver.problem("--stay leaves the dump on the runtime's host: it takes no --with-runtime");
   take_keep(resolver, flags, settings.stay, settings.keep);
   if (!flags.longest_stop.empty())
     settings.longest_stop = resolver.parsed(flags.longest_stop, parse_time_span).value_or(Milliseconds(0));

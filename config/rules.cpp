@@ -57,6 +57,11 @@ Result<void> take_word(RuleAction& action, const std::string& word, const std::s
     action.type = word;
     return check_word(what, word, kDumpTypes);
   }
+  if (action.kind == "modules" && action.type.empty()) {
+    constexpr std::array<std::string_view, 1> kAllModules{"all"};
+    action.type = word;
+    return check_word(what, word, kAllModules);
+  }
   if (!is_one_of(kLasting, action.kind) || action.duration.count() > 0)
     return fail("use", what, action.kind + " takes nothing more");
   ASSIGN_OR_RETURN(action.duration, parse_duration(word));

@@ -250,6 +250,7 @@ struct DumpCommandSettings {
   bool keep = false;             ///< Have the agent keep it.
   bool force = false;            ///< Replace an existing file.
   bool anyway = false;           ///< Also where the application has too little memory for it.
+  std::string with_runtime;      ///< "none", "needed" or "all"; empty: as the type of dump needs it.
   Milliseconds longest_stop{0};  ///< That the application may be stopped for if it goes straight to a store.
   PatienceSettings patience;
   SessionSettings session;

@@ -91,8 +91,9 @@ struct Choice {
                                          std::span<const std::string_view> variables);
 
 /// What an agent keeps.
-inline constexpr std::array<std::string_view, 10> kArtifactKinds{
-    "crash", "trace", "recent", "dump", "counters", "logs", "exceptions", "stacks", "gcdump", "profile"};
+inline constexpr std::array<std::string_view, 11> kArtifactKinds{
+    "crash", "trace",      "recent", "dump",   "modules", "counters",
+    "logs",  "exceptions", "stacks", "gcdump", "profile"};
 
 /// The variables that tell a store's command about an artifact: "{file}" in its arguments, FARPORT_FILE in
 /// its environment.

@@ -14,8 +14,8 @@ test_packages=(bsdutils buildah busybox-static catatonit catch2 chromium conmon 
 # What the preset sanitize takes beside them: a compiler with libFuzzer and the sanitizers, and names in their stack traces.
 clang_packages=(clang-19 libclang-rt-19-dev lld-19 llvm-19)
 
-# The dotnet-trace that the tests and the demo use.
-dotnet_trace_version=10.0.750501
+# The stock tools that the tests and the demo use.
+dotnet_tools_version=10.0.750501
 
 # Says what begins now; with $FARPORT_STAGES notes there when, for .ci/run's table.
 say() {
@@ -151,12 +151,12 @@ make_packages() {
   commit_says %H none >"$stamp"
 }
 
-# Installs the stock dotnet-trace into build/tools, unless that version is there.
-install_dotnet_trace() {
-  local tool="$root/build/tools/dotnet-trace"
-  if [[ -x $tool ]] && "$tool" --version 2>/dev/null | grep -qF "$dotnet_trace_version"; then return; fi
-  say "installing dotnet-trace $dotnet_trace_version into build/tools"
-  dotnet tool install --tool-path "$root/build/tools" dotnet-trace --version "$dotnet_trace_version" --allow-downgrade
+# install_dotnet_tool NAME: installs the stock tool into build/tools, unless that version is there.
+install_dotnet_tool() {
+  local tool="$root/build/tools/$1"
+  if [[ -x $tool ]] && "$tool" --version 2>/dev/null | grep -qF "$dotnet_tools_version"; then return; fi
+  say "installing $1 $dotnet_tools_version into build/tools"
+  dotnet tool install --tool-path "$root/build/tools" "$1" --version "$dotnet_tools_version" --allow-downgrade
 }
 
 # What knows Kubernetes' manifests without a cluster.

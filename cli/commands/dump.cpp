@@ -14,6 +14,7 @@
 
 #include "base/escape.hpp"
 #include "cli/commands/keep.hpp"
+#include "cli/commands/open.hpp"
 #include "cli/options/commands.hpp"
 #include "cli/options/options.hpp"
 #include "cli/output/output.hpp"
@@ -32,8 +33,17 @@
 namespace farport::cli {
 namespace {
 
-/// Has an agent take a dump of a runtime, and receives it here or leaves it there.
+using router::WantedModules;
 
+/// A debugger needs the runtime's own for a heap, and can't download those of every runtime.
+WantedModules wanted_modules(const config::DumpCommandSettings& settings) {
+  const bool has_heap = settings.type == "heap" || settings.type == "full";
+  if (settings.with_runtime.empty()) return has_heap ? WantedModules::needed : WantedModules::none;
+  if (settings.with_runtime == "all") return WantedModules::all;
+  return settings.with_runtime == "needed" ? WantedModules::needed : WantedModules::none;
+}
+
+/// Has an agent take a dump of a runtime, and receives it here or leaves it there.
 class DumpTransfer {
  public:
   /// All arguments must outlive the transfer.
@@ -53,12 +63,15 @@ class DumpTransfer {
   transport::Task<std::optional<Result<std::string>>> run(transport::StopSource& stop);
   /// Why the runtime may not have been found; see RuntimeSession.
   [[nodiscard]] const std::vector<std::string>& explanation() const { return session_.explanation(); }
+  /// What came with the dump, once that is complete.
+  [[nodiscard]] const router::ReceivedDump& received() const { return received_; }
 
  private:
   transport::Task<Result<std::string>> transfer();
   transport::Task<Result<std::string>> receive(router::Runtime runtime);
 
   const config::DumpCommandSettings& settings_;
+  router::ReceivedDump received_;
   ProgressBar bar_;
   RuntimeSession session_;  ///< Outlives the work, so that the agent can be told when it is cancelled.
   Patience patience_;
@@ -125,8 +138,11 @@ Task<Result<std::string>> DumpTransfer::receive(router::Runtime runtime) {
     auto left = co_await router::leave_dump(session_.sessions(), runtime.id, request, std::move(on_progress));
     co_return left;
   }
-  CO_RETURN_IF_ERROR(
-      co_await router::receive_dump(session_.sessions(), runtime.id, request, path, std::move(on_progress)));
+  CO_ASSIGN_OR_RETURN(
+      received_, co_await router::receive_dump(
+                     session_.sessions(), runtime.id, request, wanted_modules(settings_),
+                     settings_.force ? OutputFile::Existing::replace : OutputFile::Existing::refuse, path,
+                     std::move(on_progress)));
   co_return path;
 }
 
@@ -148,13 +164,41 @@ std::string longest_stop_of(const config::DumpCommandSettings& settings) {
   return settings.longest_stop.count() == 0 ? "" : in_seconds(settings.longest_stop);
 }
 
+/// Tells how to open the dump. Returns whether all is there that was asked for by name.
+bool say_how_to_open(const std::string& path, const router::ReceivedDump& dump, bool by_name) {
+  if (dump.without) {
+    print_message("a debugger elsewhere may lack the runtime's files: " + dump.without->message());
+    return !by_name;
+  }
+  if (dump.modules.empty()) return true;
+  print_message(fmt::format("farport open {} opens it, with what a debugger needs of the runtime in {}",
+                            escape(path), escape(dump.modules)));
+  std::string line = fmt::format("or: {} analyze '{}'", "dotnet-dump", escape(path));
+  for (const std::string& each : debugger_commands(dump.modules))
+    line += fmt::format(" -c '{}'", escape(each));
+  print_message(line);
+  return true;
+}
+
+/// Has the agent keep the dump, and before that the runtime's files if they were asked for.
+int keep_dump(const config::DumpCommandSettings& settings) {
+  const WantedModules modules =
+      settings.with_runtime.empty() ? WantedModules::none : wanted_modules(settings);
+  if (modules != WantedModules::none) {
+    const bool all = modules == WantedModules::all;
+    const int kept =
+        keep(settings.remote, settings.runtime, settings.session, {"modules", {{"all", all ? "true" : ""}}});
+    if (kept != kSuccess) return kept;
+  }
+  return keep(settings.remote, settings.runtime, settings.session,
+              {"dump",
+               {{"type", settings.type},
+                {"longest_stop", longest_stop_of(settings)},
+                {"anyway", settings.anyway ? "true" : ""}}});
+}
+
 int dump(const config::DumpCommandSettings& settings) {
-  if (settings.keep)
-    return keep(settings.remote, settings.runtime, settings.session,
-                {"dump",
-                 {{"type", settings.type},
-                  {"longest_stop", longest_stop_of(settings)},
-                  {"anyway", settings.anyway ? "true" : ""}}});
+  if (settings.keep) return keep_dump(settings);
   ASSIGN_OR_REPORT(const auto agents, agents_of({settings.remote}), kUsage);
   transport::Loop loop;
   transport::StopSource stop(loop);
@@ -173,16 +217,18 @@ int dump(const config::DumpCommandSettings& settings) {
   // The agent's path is untrusted text; our own is printed unchanged for scripts.
   const bool shown_to_a_person = settings.stay || ::isatty(STDOUT_FILENO) != 0;
   std::printf("%s\n", shown_to_a_person ? escape(**path).c_str() : (*path)->c_str());
-  return kSuccess;
+  return say_how_to_open(**path, transfer.received(), !settings.with_runtime.empty()) ? kSuccess : kFailure;
 }
 
 constexpr const char* kDumpAbout =
     "Makes a remote runtime write a dump, downloads it, and removes it there. Prints the path; the file\n"
     "gets its name once it is complete. The application is paused while it writes the dump. (With farport\n"
-    "connect, dotnet-dump collect does the same.)";
+    "connect, dotnet-dump collect does the same.) What a debugger elsewhere needs of the runtime comes into\n"
+    "FILE.runtime with a dump of type heap or full; farport open starts dotnet-dump with it.";
 constexpr const char* kDumpExamples = R"(Examples:
   farport dump orders.example:9000
   farport dump orders.example:9000/orders -o orders.dmp --type full
+  farport dump orders.example:9000/orders --with-runtime all
   farport dump prod-orders/1 --stay
   farport dump podman://orders//orders)";
 
@@ -198,6 +244,12 @@ RunCommand add_dump_options(CLI::App& options, config::Flags& flags) {
   options.add_flag(
       "--anyway", into->anyway,
       "Take it even if the application has too little memory for it, so that the kernel may end it");
+  options
+      .add_option("--with-runtime", into->with_runtime,
+                  "Files of the runtime that a debugger elsewhere needs: needed (some MB), all (with the "
+                  "application's own) or none [needed with heap and full; none with --keep]")
+      ->type_name("WHICH")
+      ->check(CLI::IsMember({"none", "needed", "all"}));
   add_keep(options, flags);
   options
       .add_option(

@@ -85,7 +85,7 @@ Task<Result<router::Artifact>> KeptTaking::ask(std::string method, std::string p
 
 Task<Result<router::Artifact>> KeptTaking::take(std::string runtime, Wanted wanted) {
   CO_ASSIGN_OR_RETURN(const router::Runtime target, co_await session_.open(std::move(runtime)));
-  const bool changes = wanted.action == "dump" || wanted.action == "profile";
+  const bool changes = wanted.action == "dump" || wanted.action == "modules" || wanted.action == "profile";
   CO_ASSIGN_OR_RETURN(router::Artifact artifact,
                       co_await ask(changes ? "POST" : "GET", path_for(target, wanted)));
   begun_ = artifact;

@@ -38,17 +38,17 @@ struct Command {
 };
 
 extern const Command kQuickstart, kJoin, kServe, kConnect, kDisconnect, kRun, kPs, kDump, kTrace, kCounters,
-    kTop, kLogs, kExceptions, kProfile, kStacks, kGcdump, kRecent, kCrashes, kArtifacts, kRules, kConvert,
-    kConvertRules, kCanI, kCerts, kCertsInit, kCertsServer, kCertsClient, kCertsBundle, kCheck, kDoctor,
-    kStdio, kHelpAll;
+    kTop, kLogs, kExceptions, kProfile, kStacks, kGcdump, kOpen, kRecent, kCrashes, kArtifacts, kRules,
+    kConvert, kConvertRules, kCanI, kCerts, kCertsInit, kCertsServer, kCertsClient, kCertsBundle, kCheck,
+    kDoctor, kStdio, kHelpAll;
 
 /// In the order of the help.
 inline constexpr std::array kCommands{
-    &kQuickstart,   &kJoin,   &kServe,    &kConnect,   &kDisconnect,  &kRun,         &kPs,
-    &kDump,         &kTrace,  &kCounters, &kTop,       &kLogs,        &kExceptions,  &kProfile,
-    &kStacks,       &kGcdump, &kRecent,   &kCrashes,   &kArtifacts,   &kRules,       &kConvert,
-    &kConvertRules, &kCanI,   &kCerts,    &kCertsInit, &kCertsServer, &kCertsClient, &kCertsBundle,
-    &kCheck,        &kDoctor, &kStdio,    &kHelpAll};
+    &kQuickstart,  &kJoin,         &kServe,  &kConnect,  &kDisconnect, &kRun,         &kPs,
+    &kDump,        &kOpen,         &kTrace,  &kCounters, &kTop,        &kLogs,        &kExceptions,
+    &kProfile,     &kStacks,       &kGcdump, &kRecent,   &kCrashes,    &kArtifacts,   &kRules,
+    &kConvert,     &kConvertRules, &kCanI,   &kCerts,    &kCertsInit,  &kCertsServer, &kCertsClient,
+    &kCertsBundle, &kCheck,        &kDoctor, &kStdio,    &kHelpAll};
 
 /// Runs `farport connect` to its end, for other commands that end in it. The exit code.
 int connect(const config::ConnectSettings& settings);

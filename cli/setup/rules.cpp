@@ -119,10 +119,11 @@ router::RuleAction action_of(const std::string& text) {
   const config::RuleAction words = config::parse_rule_action(text).value();
   router::RuleAction action{text, words.kind, "GET", {}, longest_for(words)};
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(words.duration).count();
-  if (words.kind == "dump" || words.kind == "profile" || words.kind == "recent") action.method = "POST";
+  constexpr std::array<std::string_view, 4> kPosted{"dump", "modules", "profile", "recent"};
+  if (std::ranges::find(kPosted, words.kind) != kPosted.end()) action.method = "POST";
   if (words.kind == "gcdump") action.query = "format=gcdump";
   if (words.kind == "profile") action.query = "format=html";
-  if (!words.type.empty()) action.query = "type=" + words.type;
+  if (!words.type.empty()) action.query = words.kind == "modules" ? "all=true" : "type=" + words.type;
   for (const auto& [name, value] : words.options)
     action.query += fmt::format("{}{}={}", action.query.empty() ? "" : "&", name, percent_encoded(value));
   if (seconds > 0)

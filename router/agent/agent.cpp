@@ -113,6 +113,7 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
            DumpRequests(dumps_, *audit_, metrics_, settings_.session.compression),
            RecordingRequests(loop, connections_, readers_),
            ProfileRequests(loop, registry_, settings_.sampler, readers_, connections_, *audit_, metrics_),
+           ModuleRequests(loop, registry_, settings_.sampler, *audit_, settings_.session.compression),
            RecentRequests(loop, recent_files(), readers_, log_, *audit_),
            ArtifactRequests(loop, log_, artifacts_, stores_, *audit_,
                             [this](std::uint64_t bytes) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/files.hpp"
 #include "base/output_file.hpp"
 #include "base/text.hpp"
 #include "ipc/message.hpp"
@@ -201,6 +202,42 @@ Task<Result<std::uint64_t>> receive_dump(SessionManager& sessions, std::string r
   co_return size;
 }
 
+namespace {
+
+/// The archive of modules for a directory, if they could be there.
+Task<Result<UniqueFd>> archive_for(SessionManager& sessions, std::string runtime_id, WantedModules modules,
+                                   std::string directory, OutputFile::Existing existing) {
+  CO_RETURN_IF_ERROR(check_place_for_modules(directory, existing));
+  auto got = co_await receive_modules(sessions, runtime_id, modules, directory_of(directory));
+  co_return got;
+}
+
+}  // namespace
+
+Task<Result<ReceivedDump>> receive_dump(SessionManager& sessions, std::string runtime_id, DumpRequest wanted,
+                                        WantedModules modules, OutputFile::Existing existing,
+                                        std::string path, OnDumpProgress on_progress) {
+  ReceivedDump received;
+  const std::string directory = modules_beside(path);
+  UniqueFd archive;
+  if (modules != WantedModules::none) {
+    auto got = co_await archive_for(sessions, runtime_id, modules, directory, existing);
+    if (got) archive = std::move(*got);
+    if (!got) received.without = std::move(got.error());
+  }
+  CO_ASSIGN_OR_RETURN(received.bytes,
+                      co_await receive_dump(sessions, runtime_id, wanted, path, std::move(on_progress)));
+  if (!archive) co_return received;
+  const auto file = std::make_shared<UniqueFd>(std::move(archive));
+  std::function<Result<void>()> unpack = [file, directory, existing] {
+    return unpack_modules(file->get(), directory, existing);
+  };
+  const Result<void> unpacked = co_await transport::offloaded(sessions.loop(), std::move(unpack));
+  if (unpacked) received.modules = directory;
+  if (!unpacked) received.without = unpacked.error();
+  co_return received;
+}
+
 Task<Result<std::string>> leave_dump(SessionManager& sessions, std::string runtime_id, DumpRequest wanted,
                                      OnDumpProgress on_progress) {
   const auto request = post(sessions, path_of(runtime_id) + query_of(wanted) + "&stay=true");
@@ -228,8 +265,11 @@ Task<Result<void>> take_dump_for_tool(Log log, SessionManager& sessions, const R
     log->warn("the tool asked for a crash report, which is not transferred: only the dump is written to {}",
               command->path);
   }
-  Task<Result<std::uint64_t>> receiving = receive_dump(
-      sessions, runtime.id, {command->type, command->flags, false}, command->path, std::move(on_progress));
+  const bool has_heap = command->type == ipc::DumpType::with_heap || command->type == ipc::DumpType::full;
+  Task<Result<ReceivedDump>> receiving =
+      receive_dump(sessions, runtime.id, {command->type, command->flags, false},
+                   has_heap ? WantedModules::needed : WantedModules::none, OutputFile::Existing::replace,
+                   command->path, std::move(on_progress));
   const auto received = co_await first_of(std::move(receiving), tool.gone());
   on_taken();
   if (!received) {
@@ -237,7 +277,12 @@ Task<Result<void>> take_dump_for_tool(Log log, SessionManager& sessions, const R
     co_return Result<void>{};
   }
   if (!*received) co_return tl::unexpected(received->error());
-  log->info("the dump of {} is at {}: {} bytes", runtime.name, command->path, **received);
+  const ReceivedDump& dump = **received;
+  log->info("the dump of {} is at {}: {} bytes", runtime.name, command->path, dump.bytes);
+  if (!dump.modules.empty())
+    log->info("farport open {} opens it: what a debugger needs is in {}", command->path, dump.modules);
+  if (dump.without)
+    log->info("a debugger elsewhere may lack the runtime's modules: {}", dump.without->message());
   const ipc::Bytes ok = ipc::encode_ok();
   const IoStatus told = co_await tool.write(ok);
   if (told == IoStatus::ok) std::ignore = co_await tool.finish();

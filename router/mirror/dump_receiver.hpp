@@ -12,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "base/output_file.hpp"
+#include "router/mirror/module_receiver.hpp"
 #include "router/mirror/session_manager.hpp"
 #include "router/stream/compressing_stream.hpp"
 #include "router/stream/first_message.hpp"
@@ -58,12 +59,27 @@ transport::Task<Result<std::uint64_t>> receive_dump(SessionManager& sessions, st
                                                     DumpRequest wanted, std::string path,
                                                     OnDumpProgress on_progress);
 
+/// What has been received.
+struct ReceivedDump {
+  std::uint64_t bytes = 0;
+  std::string modules;           ///< The directory with the runtime's modules; empty if there are none.
+  std::optional<Error> without;  ///< Why there are none though they were wanted.
+};
+/// The same, with the runtime's modules beside the dump, for debuggers elsewhere (see modules_beside()).
+/// `existing`: ones that are there. They come first, since the application may not live through a dump;
+/// without them there is a dump all the same.
+transport::Task<Result<ReceivedDump>> receive_dump(SessionManager& sessions, std::string runtime_id,
+                                                   DumpRequest wanted, WantedModules modules,
+                                                   OutputFile::Existing existing, std::string path,
+                                                   OnDumpProgress on_progress);
+
 /// Has the runtime write a dump and leaves it there. Returns its path as the runtime sees it.
 transport::Task<Result<std::string>> leave_dump(SessionManager& sessions, std::string runtime_id,
                                                 DumpRequest wanted, OnDumpProgress on_progress);
 
 /// Answers a tool's dump command: receives the dump from the agent, writes it where the tool wants it, and
-/// answers the tool. A tool that closes cancels its dump. `on_taken`: called before the tool is answered,
+/// answers the tool, with what a debugger needs for a dump of the heap beside it. A tool that closes cancels
+/// its dump. `on_taken`: called before the tool is answered,
 /// when no more progress follows. On failure the caller must still answer the tool.
 transport::Task<Result<void>> take_dump_for_tool(Log log, SessionManager& sessions, const Runtime& runtime,
                                                  transport::Stream& tool, FirstMessage first,

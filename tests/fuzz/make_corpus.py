@@ -5,8 +5,10 @@ Run it after a change and commit what it writes. The seeds in corpus/configurati
 ones in corpus/tls_files by openssl: the key in there is that of RFC 8410.
 """
 import base64
+import io
 import pathlib
 import struct
+import tarfile
 import uuid
 
 CORPUS = pathlib.Path(__file__).parent / "corpus"
@@ -315,6 +317,27 @@ DUMPS = {
     "bad_frame": bytes((COMPRESSED, 1, 4, 33)) + RLE_FRAME + b"and something after it",
 }
 
+
+def archived(**files):
+    """A tar archive; a dot in a name is written as two underscores."""
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for name, content in files.items():
+            entry = tarfile.TarInfo(name.replace("__", "."))
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    return made.getvalue()[:4096]
+
+
+# Archives, behind a byte that says in what pieces they come, and whether the first sum is mended: see tar_fuzz.cpp.
+ARCHIVES = {
+    "two": b"\x10" + archived(a__so=b"some bytes" * 100, b__dll=b"more"),
+    "small_pieces": b"\x00" + archived(a__so=b""),
+    "mended": b"\xbf" + archived(a__so=b"some bytes"),
+    "bad_end": b"\x10" + archived(a__so=b"some bytes")[:1024],
+    "bad_link": b"\xff" + archived(a__so=b"").replace(b"0ustar", b"2ustar"),
+}
+
 # Method, target and accept-encoding: see api_request_fuzz.cpp.
 REQUESTS = {
     "list": b"GET\n/v1/runtimes?watch=true\nzstd",
@@ -599,6 +622,7 @@ if __name__ == "__main__":
     write("agent_json", {name: bytes((kind,)) + text.encode() for name, (kind, text) in AGENT_SAYS.items()})
     write("decompressing_stream", FRAMES)
     write("dump_sink", DUMPS)
+    write("tar", ARCHIVES)
     write("api_request", REQUESTS)
     write("tool_arguments", TOOLS)
     write("mirror_manifest", MANIFESTS)

@@ -39,13 +39,13 @@ class OnACluster(Recordings, Case):
         cls.cluster.apply(kubernetes.secret_of("farport-agent", pair))
         cls.alice = cls.lab.authority.client("alice")
 
-    def pod(self, name, image="orders", security=None, own_security=None, **more):
-        """A pod of one container, web, which runs by the test's end."""
+    def pod(self, name, image="orders", security=None, own_security=None, tmp=None, **more):
+        """A pod of one container, web, which runs by the test's end. `tmp`: the kind of directory that its /tmp is."""
         container = {"name": "web", "image": f"localhost/{image}:latest", "imagePullPolicy": "IfNotPresent",
                      "args": ["--rate", "100", "--discounts", "14", "--seconds", "3600"], "resources": {"requests": {"cpu": "100m"}},
                      "securityContext": own_security or {}, "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}]}
         self.cluster.apply({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {"app": "alone"}},
-                            "spec": {"terminationGracePeriodSeconds": 0, "volumes": [{"name": "tmp", "emptyDir": {}}],
+                            "spec": {"terminationGracePeriodSeconds": 0, "volumes": [{"name": "tmp", "emptyDir": tmp or {}}],
                                      "securityContext": security or {}, "containers": [container | more]}})
         self.addCleanup(lambda: self.cluster.kubectl("delete", "pod", name, "--ignore-not-found", "--wait=false"))
         self.cluster.kubectl("wait", "--for=condition=Ready", f"pod/{name}", f"--timeout={wait.LONGEST_SECONDS:.0f}s")
@@ -168,6 +168,30 @@ class OnACluster(Recordings, Case):
         self.assertEqual(len(stops), 1, done.stderr)
         # Mostly before anything is written; where the agent is busy, then.
         self.assertRegex("\n".join(said[stops[0]:]), r"about \d+ MiB to write, estimated \d+ s")
+
+    # What it writes to /tmp counts against the same limit.
+    IN_MEMORY = {"medium": "Memory"}
+    LITTLE = {"limits": {"memory": "130Mi"}, "requests": {"cpu": "100m"}}
+
+    def assert_unharmed(self, pod):
+        status, = self.cluster.get("pod", pod)["status"]["containerStatuses"]
+        self.assertEqual((status["restartCount"], status["ready"]), (0, True), status)
+
+    def test_a_dump_that_a_pod_would_not_live_through_is_refused(self):
+        # By an ephemeral container, and by copy.
+        for image in ("orders", "shell"):
+            for tmp in (None, self.IN_MEMORY):
+                name = f"little-{image}{'-in-memory' if tmp else ''}"
+                with self.subTest(name):
+                    target = self.pod(name, image, resources=self.LITTLE, tmp=tmp)
+                    file = os.path.join(self.lab.new_directory(self.lab.far, "dump"), "x.dmp")
+                    done = self.farport("dump", f"{target}//orders", "-o", file)
+                    # Where /tmp is a disk that depends on the kernel: whether reading a page takes memory.
+                    if tmp or done.code != 0:
+                        self.assertRegex(done.stderr, r"\d+ MiB of memory are left in its control group, and a heap dump takes \d+ MiB")
+                    self.assert_unharmed(name)
+                    self.assert_ok(self.farport("dump", f"{target}//orders", "-o", file, "--type", "mini", "--force"))
+                    self.assert_unharmed(name)
 
     def test_pods_of_a_deployment_come_and_go(self):
         pod = {"metadata": {"labels": {"app": "fleet"}},
@@ -385,9 +409,10 @@ class OnACluster(Recordings, Case):
         self.assert_ok(ask("recent", "localhost:19000/watched@hung", "-o", file))
         self.assert_tells(file, "the last words of hung")
 
-    def assert_memory_is_known(self, objects, kind, workload, args=(), why=None):
-        """That a rule of this manifest's agent fires for a container that uses more than 5 % of its memory, or why it can't."""
-        rule = '[[rules]]\nname = "full"\nwhen.memory = 5\ndo = ["stacks"]\n'
+    def with_rule(self, objects, kind, workload, args=(), takes="stacks"):
+        """Starts this manifest's agent with a rule that fires for a container that uses more than 5 % of its memory, and returns
+        what alice types there."""
+        rule = f'[[rules]]\nname = "full"\nwhen.memory = 5\ndo = ["{takes}"]\n'
         self.cluster.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "rules"}, "data": {"farport.toml": rule}})
         pod = kubernetes.pod_of(objects, kind)
         agent = next(each for each in pod["containers"] if each["name"] == "farport")
@@ -396,7 +421,11 @@ class OnACluster(Recordings, Case):
         pod["volumes"] += [{"name": "rules", "configMap": {"name": "rules"}}, {"name": "kept", "emptyDir": {}}]
         file = pathlib.Path(self.lab.new_directory(self.lab.far, "manifest"), "rules.json")
         file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}), encoding="utf-8")
-        ask = self.forwarded(str(file), workload)
+        return self.forwarded(str(file), workload)
+
+    def assert_memory_is_known(self, objects, kind, workload, args=(), why=None):
+        """That such a rule fires, or why it can't."""
+        ask = self.with_rule(objects, kind, workload, args)
 
         def row():
             done = ask("rules", "localhost:19000", "--json")
@@ -416,6 +445,19 @@ class OnACluster(Recordings, Case):
     def test_the_agent_of_a_node_knows_a_containers_memory(self):
         self.pod("near", resources=self.SMALL)
         self.assert_memory_is_known(self.manifest("daemonset"), "DaemonSet", "daemonset/farport")
+
+    def test_a_rule_of_the_agent_of_a_node_takes_no_dump_that_a_pod_would_not_live_through(self):
+        self.pod("near-its-limit", resources=self.LITTLE, tmp=self.IN_MEMORY)
+        ask = self.with_rule(self.manifest("daemonset"), "DaemonSet", "daemonset/farport", takes="dump heap")
+
+        def why():
+            done = ask("artifacts", "localhost:19000", "--json")
+            return next((each["why"] for each in json.loads(done.stdout or "[]")
+                         if each["kind"] == "dump" and each["runtime"]["container"].get("pod") == "near-its-limit"), None)
+
+        said = wait.until(why, lambda: ask("artifacts", "localhost:19000").described + ask("rules", "localhost:19000").described)
+        self.assertRegex(said, r"\d+ MiB of memory are left in its control group, and a heap dump takes \d+ MiB")
+        self.assert_unharmed("near-its-limit")
 
     def assert_a_sidecar_knows_it(self, *more):
         beside = self.manifest("sidecar")

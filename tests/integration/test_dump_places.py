@@ -99,6 +99,30 @@ class Space(Case):
         self.assert_ok(self.lab.near.run(needs.farport(), "dump", f"{agent.remote}/{self.application.pid_inside}", "-o",
                                          self.target, "--type", "mini", *self.lab.tools_pair.flags()))
 
+    def test_a_thread_that_ends_while_createdump_attaches_is_no_reason_to_give_up(self):
+        agent = self.agent_with("", port=9016)
+        runtime = ScriptedRuntime(self.lab)
+        self.addCleanup(runtime.stop)
+        agent.wait_for(self.application, runtime)
+        missed = "[createdump] Problem suspending threads: ptrace(ATTACH, 600) FAILED No such process (3)"
+        for meets_another in (False, True):
+            with self.subTest(meets_another=meets_another):
+                tool = self.lab.near.start(needs.farport(), "dump", f"{agent.remote}/{runtime.name}", "-o", self.target,
+                                           *self.lab.tools_pair.flags())
+                for _ in range(2):
+                    runtime.next().refuse(ipc.FAILED, missed)
+                third = runtime.next()
+                if meets_another:
+                    third.refuse(ipc.FAILED, missed)
+                    self.assertEqual(tool.wait(), 1, tool.output())
+                    self.assertIn("take it again", tool.stderr())
+                    continue
+                with open(ipc.parse_string(ipc.parse(third.message)[2]), "wb") as file:
+                    file.write(b"a dump")
+                third.connection.sendall(ipc.message(ipc.SERVER, ipc.OK, bytes(4)))
+                self.assertEqual(tool.wait(), 0, tool.output())
+                os.remove(self.target)
+
     def test_a_dump_above_the_limit(self):
         agent = self.agent_with('[dump]\nmax_size = "20MiB"\n', port=9014)
         self.assert_fails(self.take(agent), "limit of 20 MiB")

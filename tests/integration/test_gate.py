@@ -94,6 +94,16 @@ class Gate(Case):
             self.assert_denied(answer, name)
             self.assertEqual(ipc.parse_error(self.apis["reader"].raw(ipc.session(command))), ipc.ACCESS_DENIED)
 
+    def test_modules_are_for_those_who_may_take_dumps(self):
+        path = f"/v1/runtimes/{self.id}/modules"
+        for role in ("observer", "reader"):
+            answer = self.apis[role].request(path, "-X", "POST")
+            self.assertEqual(answer.status, 403, answer)
+            self.assertIn("GenerateCoreDump", answer.error)
+        answer = self.apis["operator"].request(path, "-X", "POST")
+        self.assertEqual((answer.status, answer.content_type), (200, "application/x-tar"))
+        self.assertTrue(answer.body.startswith(b"libmscordaccore.so\0"), answer.body[:100])
+
     def test_a_session_goes_on_when_a_caller_is_refused_to_stop_it(self):
         with self.apis["admin"].connect() as connection:
             connection.sendall(ipc.session(ipc.COLLECT_TRACING + 1))

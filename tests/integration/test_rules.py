@@ -128,12 +128,12 @@ class Counters(RulesCase):
 
     def test_several_in_turn(self):
         self.begin('[[rules]]\nname = "all"\nwhen.counter = "%s"\nwhen.above = 100\n'
-                   'do = ["stacks", "trace 1s", "counters 2s", "logs 1s", "exceptions 1s", "dump mini", "profile 1s"]\n' % TOTAL)
+                   'do = ["stacks", "trace 1s", "counters 2s", "logs 1s", "exceptions 1s", "modules", "dump mini", "profile 1s"]\n' % TOTAL)
         self.wait_for_state("all", "watches")
         self.application.get("/count", by=150)
         kinds = lambda: [each["kind"] for each in self.kept()]
-        wait.until(lambda: len(kinds()) >= 6 and self.row("all")["outcome"] != "under_way", self.agent.log)
-        self.assertEqual(set(kinds()) - {"profile"}, {"stacks", "trace", "counters", "logs", "exceptions", "dump"})
+        wait.until(lambda: len(kinds()) >= 7 and self.row("all")["outcome"] != "under_way", self.agent.log)
+        self.assertEqual(set(kinds()) - {"profile"}, {"stacks", "trace", "counters", "logs", "exceptions", "modules", "dump"})
 
     def test_an_application_that_cannot_be_diagnosed_is_said(self):
         hidden = self.use(self.lab.orders(diagnostics=False, environment={"DOTNET_EnableDiagnostics": "0"}))
@@ -461,6 +461,7 @@ class Settings(RulesCase):
                 (f'name = "a"\n{good}do = ["dump hep"]', 'did you mean "heap"?'),
                 (f'name = "a"\n{good}do = ["trace soon"]', "cannot use the duration soon"),
                 (f'name = "a"\n{good}do = ["stacks 3s"]', "stacks takes nothing more"),
+                (f'name = "a"\n{good}do = ["modules most"]', 'there is no "most"; there are all'),
                 (f'name = "a"\n{good}when.below = 1\ndo = ["stacks"]', "no value is above when.above and below when.below"),
                 ('name = "a"\nwhen.counter = "A[b]"\ndo = ["stacks"]', "compared with a bound"),
                 (f'name = "a"\n{good}do = [" run "]', "it has no command to run"),

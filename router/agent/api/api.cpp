@@ -89,6 +89,7 @@ tl::expected<Api::RouteEntry, Refusal> Api::handler_of(const Route& route) {
       {"GET", "/v1/runtimes/{id}/gcdump", &Api::record, kTaken},
       {"POST", "/v1/runtimes/{id}/profile", &Api::profile, kTaken | kResumed},
       {"POST", "/v1/runtimes/{id}/recent", &Api::recent, kTaken | kResumed},
+      {"POST", "/v1/runtimes/{id}/modules", &Api::modules, kTaken | kResumed},
       {"GET", "/v1/artifacts", &Api::list_artifacts, kPlace},
       {"GET", "/v1/artifacts/{id}", &Api::find_artifact, kPlace},
       {"POST", "/v1/artifacts/{id}", &Api::get_artifact, kPlace | kResumed},
@@ -335,6 +336,11 @@ Handled Api::dump(Answer& answer, Route route) {
 Handled Api::profile(Answer& answer, Route route) {
   auto runtime = parts_.runtimes.find(route, session_.caller);
   return parts_.profiles.take(answer, std::move(route), session_.caller, std::move(runtime));
+}
+
+Handled Api::modules(Answer& answer, Route route) {
+  auto runtime = parts_.runtimes.find(route, session_.caller);
+  return parts_.modules.take(answer, std::move(route), session_.caller, std::move(runtime));
 }
 
 Handled Api::recent(Answer& answer, Route route) {

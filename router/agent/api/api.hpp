@@ -20,7 +20,8 @@
 #include "router/agent/metrics/metrics.hpp"
 #include "router/agent/recordings/recording_requests.hpp"
 #include "router/agent/runtimes/halt_watch.hpp"
-#include "router/agent/sampler/runtime_sampling.hpp"
+#include "router/agent/sampler/sampler_work.hpp"
+#include "router/stream/compressing_stream.hpp"
 #include "router/wire/session_options.hpp"
 
 namespace farport::router {
@@ -109,8 +110,8 @@ class ProfileRequests {
 
  private:
   Handled sample(Answer& answer, Route route, RuntimePtr runtime, AuditEntry& entry);
-  transport::Task<tl::expected<std::unique_ptr<RuntimeSampling>, Refusal>> begin(const Runtime& runtime,
-                                                                                 SamplingRequest wanted);
+  transport::Task<tl::expected<std::unique_ptr<SamplerWork>, Refusal>> begin(const Runtime& runtime,
+                                                                             SamplingRequest wanted);
   Handled send_samples(Answer& answer, SamplingRequest wanted, RuntimePtr runtime, AuditEntry& entry);
   struct FileWanted {
     ReadingRequest reading;
@@ -133,6 +134,28 @@ class ProfileRequests {
   Places places_;                 ///< For profiles under way.
 };
 
+/// The API's requests for the libraries and assemblies that a debugger needs for a dump.
+class ModuleRequests {
+ public:
+  /// `sampler`, which reads them, may be null.
+  ModuleRequests(transport::Loop& loop, Registry& registry, std::shared_ptr<const SamplerProcess> sampler,
+                 Audit& audit, Compression compression);
+
+  /// POST /v1/runtimes/{id}/modules. `runtime` is the one that the route names, or why there is none.
+  Handled take(Answer& answer, Route route, const Caller& caller, tl::expected<RuntimePtr, Refusal> runtime);
+
+ private:
+  Handled send(Answer& answer, Route route, RuntimePtr runtime, AuditEntry& entry);
+
+  transport::Loop& loop_;
+  Registry& registry_;
+  std::shared_ptr<const SamplerProcess> sampler_;
+  Audit& audit_;
+  Compression compression_;
+  CompressorLimit compressors_;
+  Places places_;
+};
+
 /// What GET /v1/doctor examines.
 enum class Examine : std::uint8_t {
   all,     ///< The search, and each runtime.
@@ -145,6 +168,7 @@ struct ApiParts {
   DumpRequests dumps;
   RecordingRequests recordings;
   ProfileRequests profiles;
+  ModuleRequests modules;
   RecentRequests recent;
   ArtifactRequests artifacts;
   DiagnosticConnections& connections;
@@ -217,6 +241,7 @@ class Api : public std::enable_shared_from_this<Api> {
   Handled get_artifact(Answer& answer, Route route);
   Handled remove_artifact(Answer& answer, Route route);
   Handled profile(Answer& answer, Route route);
+  Handled modules(Answer& answer, Route route);
   Handled recent(Answer& answer, Route route);
   Handled forget(Answer& answer, Route route);
   /// Has the answer become an artifact.

@@ -80,6 +80,7 @@ struct Ending {
 constexpr std::array kEndings{Ending{"trace", "", ".nettrace"},
                               Ending{"recent", "", ".nettrace"},
                               Ending{"dump", "", ".dmp"},
+                              Ending{"modules", "", ".tar"},
                               Ending{"counters", "", ".ndjson"},
                               Ending{"logs", "", ".ndjson"},
                               Ending{"exceptions", "", ".ndjson"},

@@ -106,7 +106,7 @@ tl::expected<SamplingRequest, Refusal> sampling_of(const Route& route) {
 }
 
 /// Ends the sampling once the caller sends a byte. The end of the caller's body has no meaning.
-Task<void> stop_when_told(transport::Stream& caller, RuntimeSampling& sampling) {
+Task<void> stop_when_told(transport::Stream& caller, SamplerWork& sampling) {
   std::array<std::byte, 1> enough{};
   const Io said = co_await caller.read(enough);
   if (said.status == IoStatus::ok) sampling.stop();
@@ -205,14 +205,14 @@ Handled ProfileRequests::sample(Answer& answer, Route route, RuntimePtr runtime,
   co_return refused;
 }
 
-Task<tl::expected<std::unique_ptr<RuntimeSampling>, Refusal>> ProfileRequests::begin(const Runtime& runtime,
-                                                                                     SamplingRequest wanted) {
+Task<tl::expected<std::unique_ptr<SamplerWork>, Refusal>> ProfileRequests::begin(const Runtime& runtime,
+                                                                                 SamplingRequest wanted) {
   wanted.memory = memory_of_each_;
   const auto refused = [](const Error& why) {
     const int status = why.cause == ENOTSUP ? http_status::kNotImplemented : http_status::kBadGateway;
     return tl::unexpected(not_sent(status, why.message()));
   };
-  auto sampling = RuntimeSampling::ask(loop_, registry_, sampler_.get(), runtime, wanted);
+  auto sampling = SamplerWork::ask(loop_, registry_, sampler_.get(), runtime, wanted);
   if (!sampling) co_return refused(sampling.error());
   const auto begun = co_await (*sampling)->begin(runtime.name);
   if (!begun) co_return refused(begun.error());
@@ -223,7 +223,7 @@ Handled ProfileRequests::send_samples(Answer& answer, SamplingRequest wanted, Ru
                                       AuditEntry& entry) {
   const auto begun = co_await begin(*runtime, wanted);
   if (!begun) co_return begun.error();
-  RuntimeSampling& sampling = **begun;
+  SamplerWork& sampling = **begun;
   transport::Stream& caller = answer.passed_on();
   send_head(answer, "application/octet-stream");
   entry.outcome = {};
@@ -242,7 +242,7 @@ Handled ProfileRequests::send_file(Answer& answer, SamplingRequest wanted, FileW
                                    RuntimePtr runtime, AuditEntry& entry) {
   const auto taken = co_await begin(*runtime, wanted);
   if (!taken) co_return taken.error();
-  RuntimeSampling& sampling = **taken;
+  SamplerWork& sampling = **taken;
   transport::Stream& caller = answer.passed_on();
   transport::TaskSet stopping(loop_);
   stopping.spawn(stop_when_told(caller, sampling));

@@ -1,9 +1,7 @@
 #include "router/agent/dumps/createdump.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <climits>
 #include <system_error>
 #include <utility>
 
@@ -20,6 +18,7 @@
 #include "base/process_stat.hpp"
 #include "base/text.hpp"
 #include "base/unique_fd.hpp"
+#include "router/agent/runtimes/module_paths.hpp"
 #include "router/agent/runtimes/process_root.hpp"
 
 namespace farport::router {
@@ -29,8 +28,6 @@ using State = Createdump::State;
 
 constexpr std::size_t kMaxMapsBytes = std::size_t{8} * 1024 * 1024;
 constexpr std::string_view kLibrary = "/libcoreclr.so";
-/// What the kernel writes behind the path of a file that has no name any more (proc(5)).
-constexpr std::string_view kRemoved = " (deleted)";
 /// The file that CoreCLR keeps compiled methods in, wherever it lies itself.
 constexpr std::string_view kCompiledCode = "/memfd:doublemapper";
 constexpr const char* kTake = "take a dump of";
@@ -60,32 +57,8 @@ std::string refusal_to_execute(int file, const struct stat& status, const Proces
   return {};
 }
 
-}  // namespace
-
-std::optional<std::string> coreclr_directory_in(std::string_view maps) {
-  while (!maps.empty()) {
-    std::string_view line = take_until(maps, '\n');
-    if (line.ends_with(kRemoved)) line.remove_suffix(kRemoved.size());
-    // Only the path of a mapping contains slashes, and it is the rest of the line.
-    const std::size_t path = line.find('/');
-    if (path != std::string_view::npos && line.ends_with(kLibrary)) {
-      return std::string(line.substr(path, line.size() - path - kLibrary.size()));
-    }
-  }
-  return std::nullopt;
-}
-
-namespace {
-
 UniqueFd open_in(const ProcessRoot& root, const std::string& path) {
   return root.open_beneath(path, O_PATH | O_CLOEXEC, RESOLVE_IN_ROOT);
-}
-
-/// The directory of the program itself; empty if that can't be read.
-std::string program_directory(const ProcessRoot& root) {
-  std::array<char, PATH_MAX> path{};
-  const ssize_t size = ::readlinkat(root.process(), "exe", path.data(), path.size());
-  return size > 0 ? directory_of(std::string(path.data(), static_cast<std::size_t>(size))) : std::string();
 }
 
 /// Looks where no library of the runtime is mapped.
@@ -94,7 +67,7 @@ Createdump find_inside(const ProcessRoot& root, std::string_view maps, bool nati
   if (!compiles && native) return {State::never, {}, {}};
   if (!compiles) return {State::unknown, {}, "the .NET runtime is not among its libraries"};
   // With this beside the program it writes all types.
-  if (open_in(root, program_directory(root) + "/libmscordaccore.so")) return {State::there, {}, {}};
+  if (open_in(root, root.program_directory() + "/libmscordaccore.so")) return {State::there, {}, {}};
   return {State::inside, {}, {}};
 }
 
@@ -107,17 +80,16 @@ Createdump find_in(const ProcessRoot& root, const ProcessStatus& process, bool n
   const UniqueFd file(::openat(root.process(), "maps", O_RDONLY | O_CLOEXEC));
   const auto maps = file ? read_limited(file.get(), kMaxMapsBytes) : std::nullopt;
   if (!maps) return unseen({}, "its memory map can't be read");
-  const auto directory = coreclr_directory_in(*maps);
-  if (!directory && maps->size() >= kMaxMapsBytes) return unseen({}, "its memory map is too long");
-  if (!directory) return find_inside(root, *maps, native);
-  const std::string library = *directory + std::string(kLibrary);
-  const std::string path = *directory + "/createdump";
+  const auto modules = module_paths_in(*maps);
+  if (!modules && maps->size() >= kMaxMapsBytes) return unseen({}, "its memory map is too long");
+  if (!modules) return find_inside(root, *maps, native);
+  const std::string library = modules->directory + std::string(kLibrary);
+  const std::string path = modules->directory + "/createdump";
   const UniqueFd program = open_in(root, path);
   if (!program) {
     const int error = errno;
     // Where not even the library is seen, the process sees other files than these.
-    const bool sees_its_files =
-        maps->find(library + std::string(kRemoved)) != std::string::npos || open_in(root, library);
+    const bool sees_its_files = modules->replaced || open_in(root, library);
     if (error != ENOENT || !sees_its_files) return unseen(path, std::generic_category().message(error));
     return {State::missing, path, {}};
   }

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include <sys/types.h>
 
@@ -12,9 +11,6 @@
 #include "ipc/payload.hpp"
 
 namespace farport::router {
-
-/// The directory of libcoreclr.so in the text of /proc/PID/maps. Nothing if it is not mapped.
-[[nodiscard]] std::optional<std::string> coreclr_directory_in(std::string_view maps);
 
 /// What is known of a runtime's createdump. It lies beside the runtime's library, in the runtime's file
 /// system.

@@ -103,6 +103,16 @@ constexpr int kRestsPerLook = 10;
 /// Newest first; older runtimes don't know the newer commands.
 constexpr std::array kCommands{ipc::kGenerateCoreDump3, ipc::kGenerateCoreDump2, ipc::kGenerateCoreDump};
 
+/// How many times to ask while threads end as createdump attaches to them.
+constexpr int kTries = 3;
+
+/// Whether createdump has met a thread that had ended since it listed them (in its own words), before it
+/// wrote anything.
+bool has_missed_a_thread(std::string_view said) {
+  return said.find("ptrace(ATTACH") != std::string_view::npos &&
+         said.find("No such process") != std::string_view::npos;
+}
+
 constexpr char kOnlyFull[] =
     "a suspended runtime writes only full dumps: take one of type full, or let it run first";
 
@@ -411,6 +421,11 @@ Error Dumps::Job::refused_by_runtime(const ipc::ErrorAnswer& answer) const {
     why.hint = kOnlyFull;
     return why;
   }
+  if (has_missed_a_thread(answer.text)) {
+    why.hint =
+        fmt::format("threads of it end too fast for createdump, {} times in a row: take it again", kTries);
+    return why;
+  }
   // createdump's own wording.
   const auto says = [&](std::string_view words) { return answer.text.find(words) != std::string::npos; };
   if (says("ptrace") || says("process_vm_readv") || says("Operation not permitted")) {
@@ -429,6 +444,17 @@ Error Dumps::Job::refused_by_runtime(const ipc::ErrorAnswer& answer) const {
 }
 
 Task<Dumps::Job::Answer> Dumps::Job::ask() {
+  for (int tries = 1;; ++tries) {
+    Answer answer = co_await ask_once();
+    const auto refused = answer ? ipc::decode_error(*answer) : tl::unexpected(answer.error());
+    const bool again = refused && has_missed_a_thread(refused->text) && !stopped_ && tries < kTries;
+    if (!again) co_return answer;
+    dumps_.log_->info("a thread of {} (pid {}) ended while its dump began: beginning it again", runtime_.name,
+                      runtime_.pid);
+  }
+}
+
+Task<Dumps::Job::Answer> Dumps::Job::ask_once() {
   for (const ipc::Command command : kCommands) {
     Answer answer = co_await ask_with(command);
     if (!answer || stopped_) co_return answer;

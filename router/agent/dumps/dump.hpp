@@ -141,6 +141,7 @@ class Dumps::Job {
   /// The error, with what has become of the application.
   transport::Task<Error> after(Error failed, bool without_answer);
   transport::Task<Answer> ask();
+  transport::Task<Answer> ask_once();
   transport::Task<Answer> ask_with(ipc::Command command);
   transport::Task<void> watch();
   transport::Task<void> end_writing();

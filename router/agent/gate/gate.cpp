@@ -118,7 +118,7 @@ Decision authorize_dump(const Caller& caller, const Runtime& runtime) {
 
 std::vector<std::string> permissions_to_take(std::string_view action, const Caller& caller,
                                              const Runtime& runtime) {
-  if (action == "dump") return {std::string(ipc::name_of(ipc::kGenerateCoreDump3))};
+  if (action == "dump" || action == "modules") return {std::string(ipc::name_of(ipc::kGenerateCoreDump3))};
   std::vector<std::string> permissions;
   if (action != "profile") permissions.emplace_back(ipc::name_of(ipc::kCollectTracing2));
   const bool has_samples =

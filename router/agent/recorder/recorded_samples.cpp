@@ -43,7 +43,7 @@ std::size_t SampleFile::held() const {
                          [](std::size_t size, const auto& run) { return size + run->stream.size(); });
 }
 
-Task<Result<void>> RecordedSamples::record(std::unique_ptr<RuntimeSampling> sampling) {
+Task<Result<void>> RecordedSamples::record(std::unique_ptr<SamplerWork> sampling) {
   struct UnderWay {
     RecordedSamples& samples;
     ~UnderWay() {

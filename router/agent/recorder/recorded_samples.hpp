@@ -11,7 +11,7 @@
 
 #include "base/error.hpp"
 #include "router/agent/recorder/compressed_bytes.hpp"
-#include "router/agent/sampler/runtime_sampling.hpp"
+#include "router/agent/sampler/sampler_work.hpp"
 #include "transport/event.hpp"
 #include "transport/task.hpp"
 
@@ -57,7 +57,7 @@ class RecordedSamples {
 
   /// Keeps what a sampling that has begun tells, up to its end. Errors: it has failed, or tells too much for
   /// the limit.
-  transport::Task<Result<void>> record(std::unique_ptr<RuntimeSampling> sampling);
+  transport::Task<Result<void>> record(std::unique_ptr<SamplerWork> sampling);
   /// Has the run under way end now, unless it is younger than kShortestRun, and waits a limited time until it
   /// is kept. May be called several times at once.
   transport::Task<void> end_run();
@@ -81,9 +81,9 @@ class RecordedSamples {
 
   transport::Loop& loop_;
   Limit limit_;
-  std::unique_ptr<RuntimeSampling> sampling_;  ///< Of the run under way.
-  SampleRun open_;                             ///< What has come of it.
-  transport::Condition ended_;                 ///< Changes when a run has ended.
+  std::unique_ptr<SamplerWork> sampling_;  ///< Of the run under way.
+  SampleRun open_;                         ///< What has come of it.
+  transport::Condition ended_;             ///< Changes when a run has ended.
   std::deque<std::shared_ptr<const SampleRun>> runs_;
   std::size_t size_ = 0;
 };

@@ -243,7 +243,7 @@ Task<Result<void>> RuntimeRecorder::sample() {
   // In turn, since each takes some memory of the agent, and of the kernel.
   const auto place = co_await shared_.sampling.take();
   CO_ASSIGN_OR_RETURN(auto sampling,
-                      RuntimeSampling::ask(loop_, registry_, shared_.sampler.get(), runtime_, wanted));
+                      SamplerWork::ask(loop_, registry_, shared_.sampler.get(), runtime_, wanted));
   CO_RETURN_IF_ERROR(co_await sampling->begin(runtime_.name));
   const auto recorded = co_await with_deadline(loop_, samples_.record(std::move(sampling)), kSampleLimit);
   if (!recorded) co_return fail("sample", runtime_.name, "the sampler does not end");

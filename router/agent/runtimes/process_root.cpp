@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 
 #include <fcntl.h>
@@ -50,6 +51,12 @@ bool ProcessRoot::is_ours() const {
   struct stat theirs {};
   return shares("mnt") == true && ::stat("/", &own) == 0 && ::fstat(root_.get(), &theirs) == 0 &&
          own.st_dev == theirs.st_dev && own.st_ino == theirs.st_ino;
+}
+
+std::string ProcessRoot::program_directory() const {
+  std::array<char, PATH_MAX> path{};
+  const ssize_t size = ::readlinkat(process_.get(), "exe", path.data(), path.size());
+  return size > 0 ? directory_of(std::string(path.data(), static_cast<std::size_t>(size))) : std::string();
 }
 
 Result<void> ProcessRoot::enter() {

@@ -30,6 +30,9 @@ class ProcessRoot {
   /// keep the path beneath the root. If the result is empty, errno says why.
   [[nodiscard]] UniqueFd open_beneath(const std::string& path, int flags, std::uint64_t resolve) const;
 
+  /// The directory of the process's program; empty if that can't be read.
+  [[nodiscard]] std::string program_directory() const;
+
   /// Makes it the root of this process, for good. From then on open_beneath() ignores `resolve`. Errors: the
   /// system's.
   [[nodiscard]] Result<void> enter();

@@ -1,22 +1,13 @@
 #include "router/agent/sampler/native_symbols.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <csignal>
-#include <cstring>
 #include <map>
 #include <string>
 
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <linux/capability.h>
-#include <linux/openat2.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/resources.hpp"
-#include "confinement/user.hpp"
+#include "router/agent/sampler/user_files.hpp"
 
 namespace farport::router {
 namespace {
@@ -26,9 +17,6 @@ using std::chrono::milliseconds;
 /// For all files together, since the end of a profile should not take much longer.
 constexpr milliseconds kReadingLimit{20'000};
 
-/// A group that owns nothing.
-constexpr gid_t kNogroup = 65534;
-
 /// Whether to read symbols at this path: a file that still has its name, and is no assembly, whose methods
 /// the runtime names.
 bool has_symbols(const std::string& path) {
@@ -36,63 +24,14 @@ bool has_symbols(const std::string& path) {
          !path.ends_with(".dll") && !path.starts_with("/dev/") && !path.starts_with("/SYSV");
 }
 
-UniqueFd open_file(const ProcessRoot& root, const std::string& path, std::string& why) {
-  return regular_only(root.open_beneath(path, kOpenAnything, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS), why);
-}
-
-/// Gives up all rights but those of the user. If root, also enters the process's root: the process chooses
-/// where paths lead, and must not reach more than it could open itself. Returns false if root may not become
-/// another user.
-bool become_reader(ProcessRoot& root, uid_t user) {
-  const confinement::Capabilities becoming = confinement::capability(CAP_SETUID) |
-                                             confinement::capability(CAP_SETGID) |
-                                             confinement::capability(CAP_SYS_CHROOT);
-  const bool may_become = (confinement::own_capabilities().value_or(0) & becoming) == becoming;
-  // If this is not done, openat2(2) keeps paths beneath the root.
-  if (::geteuid() == 0 && (may_become || user == 0)) std::ignore = root.enter();
-  if (::geteuid() != 0 || user == 0) return confinement::keep_capabilities(0).has_value();
-  if (!may_become) {
-    std::ignore = confinement::keep_capabilities(0);
-    return false;
-  }
-  struct stat process {};
-  const bool known = ::fstat(root.process(), &process) == 0 && process.st_uid == user;
-  const pid_t parent = ::getppid();
-  const auto became = confinement::become({{}, user, known ? process.st_gid : kNogroup}, 0);
-  // This process is in the other root by now, where it must not go on with more rights than the user's.
-  if (!became) ::_exit(1);
-  // Changing the user has cancelled the signal at the parent's end, so ask for it again.
-  end_with_parent(parent);
-  return true;
-}
-
-/// Whether a file's own permissions let the user read it.
-bool lets_read(const struct stat& file, uid_t user) {
-  return (file.st_mode & S_IROTH) != 0 || (file.st_uid == user && (file.st_mode & S_IRUSR) != 0);
-}
-
-/// For root that could not become the user: checks the file's permissions before opening it.
-UniqueFd open_for_user(const ProcessRoot& root, const std::string& path, uid_t user, std::string& why) {
-  const UniqueFd place = root.open_beneath(path, O_PATH | O_CLOEXEC, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
-  struct stat file {};
-  if (!place || ::fstat(place.get(), &file) != 0 || !lets_read(file, user)) {
-    why = std::strerror(place ? EACCES : errno);
-    return {};
-  }
-  if (S_ISREG(file.st_mode))
-    return UniqueFd(::open(fmt::format("/proc/self/fd/{}", place.get()).c_str(), kOpenAnything));
-  why = "it is no regular file";
-  return {};
-}
-
 /// Returns a function that opens those of the files that exist, as the user and beneath the root. It must be
 /// called in a process of its own, since it gives up rights.
 OpenFiles opener(ProcessRoot& root, uid_t user, const std::vector<std::string>& paths) {
   return [&root, user, paths](std::string& why) {
     std::vector<UniqueFd> files;
-    const bool became = become_reader(root, user);
+    const UserFiles of_user(root, user);
     for (const std::string& path : paths) {
-      UniqueFd file = became ? open_file(root, path, why) : open_for_user(root, path, user, why);
+      UniqueFd file = of_user.open(path, why);
       if (file) files.push_back(std::move(file));
     }
     return files;

@@ -25,6 +25,7 @@
 #include "router/agent/sampler/native_symbols.hpp"
 #include "router/agent/sampler/perf_counters.hpp"
 #include "router/agent/sampler/thread_walker.hpp"
+#include "router/agent/sampler/user_files.hpp"
 #include "router/wire/samples.hpp"
 
 namespace farport::router {
@@ -139,14 +140,6 @@ timespec time_until(Clock::time_point time) {
   constexpr std::int64_t kSecond = 1'000'000'000;
   const std::int64_t left = std::max<std::int64_t>(nanoseconds_of(time) - nanoseconds_of(Clock::now()), 0);
   return {left / kSecond, left % kSecond};
-}
-
-/// Has the kernel end this process if it makes no progress from now on (alarm(2)). Reading a process's memory
-/// and files may take for ever, as they may be on another machine or served by the process's user.
-void end_if_stuck() {
-  constexpr unsigned kSeconds = 60;
-  std::signal(SIGALRM, SIG_DFL);
-  ::alarm(kSeconds);
 }
 
 /// A random offset, less than the distance from the start of the kernel's half to any of its code.
@@ -436,14 +429,32 @@ void run_sampling(const SamplingRequest& request, const UniqueFd& process, const
 
 namespace {
 
-/// The pidfd, the pipe for samples, and the control.
+/// The pidfd, the pipe for the answer, and the control.
 constexpr std::size_t kDescriptors = 3;
 
+/// The first byte of a request.
+constexpr char kSample = 's';
+constexpr char kSendModules = 'm';
+
+template <typename Request>
+std::string encoded(char what, const Request& request) {
+  return std::string(1, what).append(reinterpret_cast<const char*>(&request), sizeof request);
+}
+
+template <typename Request>
+std::optional<Request> decoded(char what, std::string_view bytes) {
+  Request request;
+  if (bytes.size() != 1 + sizeof request || bytes.front() != what) return std::nullopt;
+  std::memcpy(&request, bytes.data() + 1, sizeof request);
+  return request;
+}
+
 void take(std::string_view bytes, const std::vector<UniqueFd>& descriptors) {
-  SamplingRequest request;
-  if (bytes.size() != sizeof request || descriptors.size() != kDescriptors) return;
-  std::memcpy(&request, bytes.data(), sizeof request);
-  run_sampling(request, descriptors[0], descriptors[1], descriptors[2]);
+  if (descriptors.size() != kDescriptors) return;
+  if (const auto sampling = decoded<SamplingRequest>(kSample, bytes))
+    run_sampling(*sampling, descriptors[0], descriptors[1], descriptors[2]);
+  if (const auto modules = decoded<ModulesRequest>(kSendModules, bytes))
+    send_modules(*modules, descriptors[0], descriptors[1]);
 }
 
 }  // namespace
@@ -453,13 +464,20 @@ Result<SamplerProcess> SamplerProcess::start(std::function<void()> confine) {
   return SamplerProcess(std::move(process));
 }
 
-Result<SamplingEnds> SamplerProcess::begin(const SamplingRequest& request, const UniqueFd& process) const {
-  ASSIGN_OR_RETURN(auto samples, make_pipe(O_CLOEXEC | O_NONBLOCK));
+Result<SamplerEnds> SamplerProcess::begin(const SamplingRequest& request, const UniqueFd& process) const {
+  return begin(encoded(kSample, request), process);
+}
+
+Result<SamplerEnds> SamplerProcess::begin(const ModulesRequest& request, const UniqueFd& process) const {
+  return begin(encoded(kSendModules, request), process);
+}
+
+Result<SamplerEnds> SamplerProcess::begin(std::string_view request, const UniqueFd& process) const {
+  ASSIGN_OR_RETURN(auto answer, make_pipe(O_CLOEXEC | O_NONBLOCK));
   ASSIGN_OR_RETURN(auto control, make_pipe(O_CLOEXEC));
-  const std::string_view bytes(reinterpret_cast<const char*>(&request), sizeof request);
   ASSIGN_OR_RETURN(auto lifeline,
-                   process_.begin(bytes, {process.get(), samples.writing.get(), control.reading.get()}));
-  return SamplingEnds{std::move(samples.reading), std::move(control.writing), std::move(lifeline)};
+                   process_.begin(request, {process.get(), answer.writing.get(), control.reading.get()}));
+  return SamplerEnds{std::move(answer.reading), std::move(control.writing), std::move(lifeline)};
 }
 
 }  // namespace farport::router

@@ -1,4 +1,5 @@
-// SamplerProcess: the helper process that samples others for the agent, and keeps the rights that this takes.
+// SamplerProcess: the helper process that samples others and reads their files for the agent, and keeps the
+// rights that this takes.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,9 @@
 #include <sys/types.h>
 
 #include "base/unique_fd.hpp"
+#include "router/agent/sampler/module_archive.hpp"
 #include "router/agent/sampler/perf_record.hpp"
+#include "router/agent/sampler/sampler_answer.hpp"
 #include "router/helpers/helper_process.hpp"
 #include "router/wire/samples.hpp"
 
@@ -33,11 +36,6 @@ struct SamplingRequest {
   std::uint64_t memory = 0;     ///< The most that it may take, in bytes.
   bool kernel = false;          ///< Include the kernel's part of stacks, if the kernel allows that.
 };
-
-/// The first byte of the answer.
-inline constexpr char kSampling = 's';
-inline constexpr char kRefused = 'r';   ///< The process may not, or can't, be sampled.
-inline constexpr char kNoMemory = 'm';  ///< Sampling needs more memory than the request allows.
 
 /// The pipe for samples, whose reader may be slow.
 class SampleOutput {
@@ -107,10 +105,10 @@ class StackTree {
 void run_sampling(const SamplingRequest& request, const UniqueFd& process, const UniqueFd& samples,
                   const UniqueFd& control);
 
-/// The agent's ends of one sampling.
-struct SamplingEnds {
-  UniqueFd samples;  ///< What run_sampling() writes; does not block.
-  UniqueFd control;  ///< Close it to end the sampling.
+/// The agent's ends of one piece of work.
+struct SamplerEnds {
+  UniqueFd answer;   ///< What run_sampling() or send_modules() writes; does not block.
+  UniqueFd control;  ///< Close it to end a sampling.
   Lifeline lifeline;
 };
 
@@ -124,9 +122,13 @@ class SamplerProcess {
   [[nodiscard]] const HelperProcess& process() const { return process_; }
 
   /// Has a process sampled, of which `process` is a pidfd. Errors: the helper has ended.
-  [[nodiscard]] Result<SamplingEnds> begin(const SamplingRequest& request, const UniqueFd& process) const;
+  [[nodiscard]] Result<SamplerEnds> begin(const SamplingRequest& request, const UniqueFd& process) const;
+  /// Has its modules sent.
+  [[nodiscard]] Result<SamplerEnds> begin(const ModulesRequest& request, const UniqueFd& process) const;
 
  private:
+  [[nodiscard]] Result<SamplerEnds> begin(std::string_view request, const UniqueFd& process) const;
+
   explicit SamplerProcess(HelperProcess process) : process_(std::move(process)) {}
 
   HelperProcess process_;

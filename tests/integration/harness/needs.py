@@ -122,6 +122,11 @@ def dotnet_trace():
     return _file("FARPORT_TEST_DOTNET_TRACE", ROOT / "build/tools/dotnet-trace", "scripts/test --prepare installs it")
 
 
+def dotnet_dump():
+    """The stock tool."""
+    return _file("FARPORT_TEST_DOTNET_DUMP", ROOT / "build/tools/dotnet-dump", "scripts/test --prepare installs it")
+
+
 def fake_runtime():
     """What stands in for a runtime where a real one can't be made to misbehave."""
     return _file("FARPORT_TEST_FAKE_RUNTIME", ROOT / "build/sanitize/fake_runtime", "scripts/test --prepare makes it")

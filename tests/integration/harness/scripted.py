@@ -31,6 +31,10 @@ class Asked:
     def __init__(self, connection, message):
         self.connection, self.message = connection, message
 
+    def refuse(self, hresult, text):
+        """Answers that the command has failed, as newer commands may say why."""
+        self.connection.sendall(ipc.message(ipc.SERVER, ipc.ERROR, struct.pack("<I", hresult) + ipc.string(text)))
+
     def begin_session(self, number):
         """Answers that the session with this id has begun."""
         self.connection.sendall(_answer(struct.pack("<Q", number)))

@@ -97,14 +97,3 @@ TEST_CASE("what can't be seen of a process is no reason to refuse", "[router]") 
   CHECK(find_createdump(0, false).state == State::unknown);
   CHECK_FALSE(refusal_of(find_createdump(0, false), "orders", ipc::DumpType::with_heap));
 }
-
-TEST_CASE("the runtime's library is found in a memory map", "[router]") {
-  CHECK(coreclr_directory_in("7f-80 r-xp 0 08:01 7  /usr/share/dot net/10.0/libcoreclr.so\n") ==
-        "/usr/share/dot net/10.0");
-  CHECK(coreclr_directory_in("7f-80 r-xp 0 08:01 7  /a/libother.so\n7f-80 r 0 08:01 7 /b/libcoreclr.so") ==
-        "/b");
-  CHECK_FALSE(coreclr_directory_in("7f-80 r-xp 0 08:01 7  /a/libcoreclr.so.dbg\n7f-80 rw-p 0 00:00 0\n"));
-  CHECK_FALSE(coreclr_directory_in(""));
-  // An upgrade has put another one in its place.
-  CHECK(coreclr_directory_in("7f-80 r-xp 0 08:01 7  /a/b/libcoreclr.so (deleted)\n") == "/a/b");
-}

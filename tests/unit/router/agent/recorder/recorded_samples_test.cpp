@@ -24,8 +24,9 @@ struct Played {
     auto control = make_pipe(O_CLOEXEC | O_NONBLOCK);
     writing = std::move(samples->writing);
     control_end = std::move(control->reading);
-    sampling = std::make_unique<RuntimeSampling>(
-        loop, SamplingEnds{std::move(samples->reading), std::move(control->writing), Lifeline({}, {})});
+    sampling = std::make_unique<SamplerWork>(
+        loop, SamplerEnds{std::move(samples->reading), std::move(control->writing), Lifeline({}, {})},
+        "profile");
   }
   void write(const std::string& bytes) const {
     REQUIRE(::write(writing.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
@@ -37,7 +38,7 @@ struct Played {
   }
   UniqueFd writing;
   UniqueFd control_end;
-  std::unique_ptr<RuntimeSampling> sampling;
+  std::unique_ptr<SamplerWork> sampling;
 };
 
 Result<void> record(transport::Loop& loop, RecordedSamples& samples, const std::string& bytes) {

@@ -1,0 +1,35 @@
+#include "router/agent/runtimes/module_paths.hpp"
+
+#include <set>
+
+#include "base/text.hpp"
+
+namespace farport::router {
+namespace {
+
+constexpr std::string_view kLibrary = "/libcoreclr.so";
+/// What the kernel writes behind the path of a file that has no name any more (proc(5)).
+constexpr std::string_view kRemoved = " (deleted)";
+
+}  // namespace
+
+std::optional<ModulePaths> module_paths_in(std::string_view maps) {
+  std::optional<ModulePaths> found;
+  std::set<std::string, std::less<>> mapped;
+  while (!maps.empty()) {
+    const std::string_view line = take_until(maps, '\n');
+    // Only the path of a mapping contains slashes, and it is the rest of the line.
+    std::string_view path = line.substr(std::min(line.find('/'), line.size()));
+    const bool removed = path.ends_with(kRemoved);
+    if (removed) path.remove_suffix(kRemoved.size());
+    if (!removed && (path.ends_with(".so") || path.ends_with(".dll"))) mapped.emplace(path);
+    if (found || !path.ends_with(kLibrary)) continue;
+    found.emplace();
+    found->directory = path.substr(0, path.size() - kLibrary.size());
+    found->replaced = removed;
+  }
+  if (found) found->mapped.assign(mapped.begin(), mapped.end());
+  return found;
+}
+
+}  // namespace farport::router

@@ -1,0 +1,20 @@
+// ModulePaths: where the libraries and assemblies of a runtime's process lie, in its own file system.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace farport::router {
+
+struct ModulePaths {
+  std::string directory;            ///< Of libcoreclr.so.
+  bool replaced = false;            ///< Other files lie there by now than those that the process has.
+  std::vector<std::string> mapped;  ///< All libraries (.so) and assemblies (.dll) that still have a name.
+};
+
+/// What the text of /proc/PID/maps says about them. Nothing if libcoreclr.so is not mapped.
+[[nodiscard]] std::optional<ModulePaths> module_paths_in(std::string_view maps);
+
+}  // namespace farport::router
