@@ -26,9 +26,9 @@ class OfDocker(Case):
         cls.engine.load(Image.of_orders("shell", SHELL, PATH))
         cls.engine.load(Image.of_farport("localhost/farport:0.1.0"))
 
-    def application(self, *load, image="orders"):
+    def application(self, *load, image="orders", limits=()):
         """A container, orders, which is removed by the test's end with its helpers."""
-        self.engine.docker("run", "--detach", "--name", "orders", "--network", "none", f"localhost/{image}",
+        self.engine.docker("run", "--detach", "--name", "orders", "--network", "none", *limits, f"localhost/{image}",
                            *load or ("--rate", "100", "--discounts", "17"), "--seconds", "3600")
         self.addCleanup(lambda: self.engine.docker("rm", "--force", "orders", *self.helpers()))
         wait.until(lambda: "pricing" in self.engine.docker("logs", "orders"), lambda: self.engine.docker("logs", "orders"))
@@ -84,7 +84,8 @@ class OfDocker(Case):
         self.assert_ok(self.farport("trace", "docker://orders", "--duration", "2s", "-o", file("x.nettrace"), *flags))
         self.assertGreater(os.path.getsize(file("x.nettrace")), 1000)
         self.assert_ok(self.farport("gcdump", "docker://orders", "-o", file("x.gcdump"), *flags))
-        self.assert_ok(self.farport("dump", "docker://orders//orders", "--type", "mini", "-o", file("x.dmp"), *flags))
+        self.assert_ok(self.farport("dump", "docker://orders//orders", "--type", "mini", "--with-runtime", "all", "-o", file("x.dmp"), *flags))
+        self.assertTrue({"libmscordaccore.so", "orders.dll"} <= set(os.listdir(file("x.dmp.runtime"))))
         self.assertIn("orders.dll", self.assert_ok(self.farport("stacks", "docker://orders", *flags)).stdout)
         looked = self.assert_ok(self.farport("profile", "docker://orders", "--event", "wall", "--duration", "1s", *flags))
         self.assertRegex(looked.stdout, r"Worker\.Run.*futex\(2\)_\[k\];\[waiting\] ", looked.described)
@@ -103,6 +104,16 @@ class OfDocker(Case):
             done = self.assert_ok(self.farport("profile", "docker://orders", "--duration", "2s", "-o", file))
             self.assertIn("Orders.Pricing", pathlib.Path(file).read_text(encoding="utf-8"), done.described)
         self.assertEqual(len(self.helpers()), 1)
+
+    def test_a_dump_that_a_container_would_not_live_through_is_refused(self):
+        # What it writes to /tmp counts against the same limit.
+        self.application(limits=("--memory", "96m", "--tmpfs", "/tmp"))
+        file = os.path.join(self.lab.new_directory(self.lab.far, "dump"), "x.dmp")
+        done = self.farport("dump", "docker://orders", "-o", file)
+        self.assertEqual(done.code, 1, done.described)
+        self.assertRegex(done.stderr, r"\d+ MiB of memory are left in its control group, and a heap dump takes \d+ MiB")
+        self.assert_ok(self.farport("dump", "docker://orders", "-o", file, "--type", "mini"))
+        self.assertEqual(self.engine.docker("inspect", "--format", "{{.State.Running}} {{.RestartCount}}", "orders").split(), ["true", "0"])
 
     def test_a_container_that_ends_while_its_dump_is_written_is_said_at_once(self):
         self.application()
