@@ -88,6 +88,21 @@ class NearItsLimit(Harm):
         self.group.leave(60 * MEBIBYTE)
         self.assert_ok(self.lab.near.run(needs.farport(), "gcdump", self.agent.remote, *self.lab.tools_pair.flags()))
 
+    def test_without_room_no_methods_are_named(self):
+        self.begin()
+        trace = lambda name, *flags: self.lab.near.run(
+            needs.farport(), "trace", self.agent.remote, "--duration", "1s", "-o",
+            os.path.join(self.lab.new_directory(self.lab.near, "traces"), name), *flags, *self.lab.tools_pair.flags())
+        self.group.leave(5 * MEBIBYTE)
+        done = trace("x.nettrace")
+        self.assertEqual(done.code, 1, done.described)
+        self.assertRegex(done.stderr, r"\d+ MiB of memory are left in the control group of hotspot, and naming all methods .* takes 8 MiB")
+        self.assertEqual(self.group.killed(), 0)
+        self.assert_ok(trace("without.nettrace", "--rundown", "false", "--profile", "dotnet-common"))
+        self.group.leave(60 * MEBIBYTE)
+        self.assert_ok(trace("again.nettrace"))
+        self.assert_unharmed()
+
     def test_what_is_under_way_is_added_up(self):
         self.begin()
         second = self.use(Hotspot(self.lab.far, "managed", prefix=self.group.prefix))

@@ -26,13 +26,40 @@ constexpr std::size_t kMaxRemembered = 256;
 
 }  // namespace
 
+PresentPages::PresentPages(pid_t process)
+    : map_(::open((directory_of_process(process) + "/pagemap").c_str(), O_RDONLY | O_CLOEXEC)) {}
+
+std::size_t PresentPages::readable(std::uint64_t address, std::size_t bytes) const {
+  // Present, or swapped out.
+  constexpr std::uint64_t kThere = std::uint64_t{3} << 62U;
+  constexpr std::size_t kAtOnce = 16;
+  if (!map_) return bytes;
+  std::size_t readable = 0;
+  while (readable < bytes) {
+    const std::uint64_t first = (address + readable) / kPage;
+    const std::uint64_t last = (address + bytes - 1) / kPage;
+    std::array<std::uint64_t, kAtOnce> entries{};
+    const std::size_t wanted = std::min<std::uint64_t>(last - first + 1, entries.size());
+    const ssize_t got = ::pread(map_.get(), entries.data(), wanted * sizeof entries[0],
+                                static_cast<off_t>(first * sizeof entries[0]));
+    if (got <= 0) return readable;
+    const std::size_t known = static_cast<std::size_t>(got) / sizeof entries[0];
+    for (std::size_t at = 0; at < known; ++at) {
+      if ((entries.at(at) & kThere) == 0) return readable;
+      readable = std::min<std::uint64_t>(bytes, (first + at + 1) * kPage - address);
+    }
+  }
+  return readable;
+}
+
 const ProcessPages::Page* ProcessPages::page_at(std::uint64_t address) {
   const std::uint64_t number = address / kPage;
   if (pages_.size() == kMaxRemembered && !pages_.contains(number)) pages_.clear();
   const auto [place, added] = pages_.try_emplace(number);
   Page& page = place->second;
   if (added) {
-    page.resize(kPage);
+    const bool there = present_ == nullptr || present_->readable(number * kPage, kPage) == kPage;
+    if (there) page.resize(kPage);
     const ssize_t got = ::pread(memory_, page.data(), page.size(), static_cast<off_t>(number * kPage));
     if (got != static_cast<ssize_t>(kPage)) page.clear();
   }
@@ -55,12 +82,12 @@ bool ProcessPages::read(std::uint64_t address, std::span<std::byte> to) {
 Result<ProcessMemory> ProcessMemory::open(pid_t process) {
   UniqueFd memory(::open((directory_of_process(process) + "/mem").c_str(), O_RDONLY | O_CLOEXEC));
   if (!memory) return fail_errno("open the memory of", "the process", errno);
-  return ProcessMemory(std::move(memory));
+  return ProcessMemory(std::move(memory), process);
 }
 
 Result<void> ProcessMemory::take_stack(std::uint64_t stack_pointer) {
   beyond_.forget();
-  stack_.resize(kStackPages * kPage);
+  stack_.resize(present_->readable(stack_pointer, kStackPages * kPage));
   // The read ends at a page that isn't mapped.
   const ssize_t got = ::pread(memory_.get(), stack_.data(), stack_.size(), static_cast<off_t>(stack_pointer));
   stack_begin_ = stack_pointer;

@@ -18,10 +18,26 @@
 
 namespace farport::router {
 
+/// Which pages a process has. Reading one that it has never used makes the kernel give it that page, and so
+/// takes memory of its control group.
+class PresentPages {
+ public:
+  /// Those of a process that this one may look into. If the kernel does not tell, every page counts as there.
+  explicit PresentPages(pid_t process);
+
+  /// How many of these bytes can be read before a page that the process does not have.
+  [[nodiscard]] std::size_t readable(std::uint64_t address, std::size_t bytes) const;
+
+ private:
+  UniqueFd map_;  ///< /proc/PID/pagemap (the kernel's Documentation/admin-guide/mm/pagemap.rst).
+};
+
 /// Pages of a process's memory, kept once they have been read.
 class ProcessPages final : public Memory {
  public:
-  explicit ProcessPages(int memory) : memory_(memory) {}
+  /// `present`: nullptr where only files are read, whose pages take nothing of the process's; else it must
+  /// outlive this.
+  ProcessPages(int memory, const PresentPages* present) : memory_(memory), present_(present) {}
 
   bool read(std::uint64_t address, std::span<std::byte> to) override;
   void forget() { pages_.clear(); }
@@ -31,6 +47,7 @@ class ProcessPages final : public Memory {
   [[nodiscard]] const Page* page_at(std::uint64_t address);
 
   int memory_;
+  const PresentPages* present_;
   std::unordered_map<std::uint64_t, Page> pages_;  ///< By page number; empty if the page can't be read.
 };
 
@@ -50,10 +67,14 @@ class ProcessMemory final : public Memory {
   [[nodiscard]] ProcessPages& code() { return code_; }
 
  private:
-  explicit ProcessMemory(UniqueFd memory)
-      : memory_(std::move(memory)), beyond_(memory_.get()), code_(memory_.get()) {}
+  ProcessMemory(UniqueFd memory, pid_t process)
+      : memory_(std::move(memory)),
+        present_(std::make_unique<const PresentPages>(process)),
+        beyond_(memory_.get(), present_.get()),
+        code_(memory_.get(), nullptr) {}
 
   UniqueFd memory_;
+  std::unique_ptr<const PresentPages> present_;
   std::uint64_t stack_begin_ = 0;
   std::size_t stack_size_ = 0;
   std::vector<std::byte> stack_;

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -104,6 +105,43 @@ PerfSample look_until(const Child& child, const AddressSpace& space,
 }
 
 }  // namespace
+
+TEST_CASE("A page that a process has never used is not read") {
+  constexpr std::size_t kSize = 4096;
+  constexpr std::size_t kPages = 40;
+  auto* const memory = static_cast<char*>(
+      ::mmap(nullptr, kPages * kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  REQUIRE(memory != MAP_FAILED);
+  std::array<int, 2> ready{};
+  REQUIRE(::pipe2(ready.data(), O_CLOEXEC) == 0);
+  const farport::test::ChildProcess child([&] {
+    for (std::size_t page = 0; page < kPages; ++page) {
+      if (page != 2 && page < 30) memory[page * kSize] = 'x';
+    }
+    std::ignore = ::write(ready[1], "r", 1);
+    for (;;) ::pause();
+  });
+  char byte = 0;
+  REQUIRE(::read(ready[0], &byte, 1) == 1);
+  const PresentPages present(child.pid());
+  const auto begin = reinterpret_cast<std::uint64_t>(memory);
+  CHECK(present.readable(begin, kPages * kSize) == 2 * kSize);
+  CHECK(present.readable(begin + 100, kSize) == kSize);
+  CHECK(present.readable(begin + 3 * kSize, kPages * kSize) == 27 * kSize);
+  CHECK(present.readable(begin + 2 * kSize, 1) == 0);
+  auto read = ProcessMemory::open(child.pid());
+  REQUIRE(read);
+  REQUIRE(read->take_stack(begin));
+  std::array<std::byte, 8> bytes{};
+  CHECK(read->read(begin + kSize, bytes));
+  CHECK_FALSE(read->read(begin + 2 * kSize, bytes));
+  CHECK_FALSE(read->read(begin + 35 * kSize, bytes));
+  // It still has none of them.
+  CHECK(present.readable(begin, kPages * kSize) == 2 * kSize);
+  CHECK(present.readable(begin + 35 * kSize, kSize) == 0);
+  ::munmap(memory, kPages * kSize);
+  for (const int end : ready) ::close(end);
+}
 
 TEST_CASE("A thread that waits is seen from its system call to its outermost caller") {
   const Child child(true);
