@@ -33,7 +33,7 @@ using Existing = OutputFile::Existing;
 /// What an agent may send at most.
 constexpr std::uint64_t kMaxBytes = std::uint64_t{4} << 30;
 constexpr std::size_t kMaxFiles = 5000;
-constexpr std::size_t kPieceSize = std::size_t{512} << 10;
+constexpr std::size_t kArchiveAtOnce = std::size_t{512} << 10;
 constexpr const char* kModules = "the runtime's modules";
 
 tl::unexpected<Error> not_written(const std::string& path, int error) {
@@ -107,7 +107,7 @@ Result<void> unpack_modules(int archive, const std::string& path, Existing exist
   if (::mkdtemp(part.data()) == nullptr) return not_written(path, errno);
   ModuleDirectory directory(std::move(part));
   TarReader reader(directory, kMaxBytes);
-  std::vector<std::byte> piece(kPieceSize);
+  std::vector<std::byte> piece(kArchiveAtOnce);
   for (off_t at = 0;;) {
     const ssize_t got = ::pread(archive, piece.data(), piece.size(), at);
     if (got < 0 && errno == EINTR) continue;
@@ -139,7 +139,7 @@ Result<UniqueFd> nameless_in(const std::string& directory) {
 }
 
 Task<Result<void>> receive_archive(transport::Stream& from, std::shared_ptr<const UniqueFd> into) {
-  const auto piece = std::make_shared<std::vector<std::byte>>(kPieceSize);
+  const auto piece = std::make_shared<std::vector<std::byte>>(kArchiveAtOnce);
   for (std::uint64_t bytes = 0;;) {
     const Io got = co_await from.read(*piece);
     if (got.status == IoStatus::failed) co_return tl::unexpected(from.error());

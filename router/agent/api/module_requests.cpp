@@ -33,8 +33,8 @@ void begin_archive(Answer& answer, bool compress) {
 
 /// Sends an archive to the caller. What follows its last byte says that it is whole, and is not sent.
 Task<Result<void>> send_archive(transport::Stream& from, transport::Stream& caller, std::uint64_t& sent) {
-  constexpr std::size_t kPieceSize = 16 * 1024;
-  std::vector<char> piece(1 + kPieceSize);
+  constexpr std::size_t kArchivePiece = 16 * 1024;
+  std::vector<char> piece(1 + kArchivePiece);
   std::size_t held = 0;
   for (;;) {
     const Io got = co_await from.read(std::as_writable_bytes(std::span(piece).subspan(held)));

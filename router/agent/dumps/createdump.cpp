@@ -27,7 +27,6 @@ namespace {
 using State = Createdump::State;
 
 constexpr std::size_t kMaxMapsBytes = std::size_t{8} * 1024 * 1024;
-constexpr std::string_view kLibrary = "/libcoreclr.so";
 /// The file that CoreCLR keeps compiled methods in, wherever it lies itself.
 constexpr std::string_view kCompiledCode = "/memfd:doublemapper";
 constexpr const char* kTake = "take a dump of";
@@ -83,7 +82,7 @@ Createdump find_in(const ProcessRoot& root, const ProcessStatus& process, bool n
   const auto modules = module_paths_in(*maps);
   if (!modules && maps->size() >= kMaxMapsBytes) return unseen({}, "its memory map is too long");
   if (!modules) return find_inside(root, *maps, native);
-  const std::string library = modules->directory + std::string(kLibrary);
+  const std::string library = modules->directory + std::string(kRuntimeLibrary);
   const std::string path = modules->directory + "/createdump";
   const UniqueFd program = open_in(root, path);
   if (!program) {

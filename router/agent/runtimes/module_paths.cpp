@@ -7,7 +7,6 @@
 namespace farport::router {
 namespace {
 
-constexpr std::string_view kLibrary = "/libcoreclr.so";
 /// What the kernel writes behind the path of a file that has no name any more (proc(5)).
 constexpr std::string_view kRemoved = " (deleted)";
 
@@ -23,9 +22,9 @@ std::optional<ModulePaths> module_paths_in(std::string_view maps) {
     const bool removed = path.ends_with(kRemoved);
     if (removed) path.remove_suffix(kRemoved.size());
     if (!removed && (path.ends_with(".so") || path.ends_with(".dll"))) mapped.emplace(path);
-    if (found || !path.ends_with(kLibrary)) continue;
+    if (found || !path.ends_with(kRuntimeLibrary)) continue;
     found.emplace();
-    found->directory = path.substr(0, path.size() - kLibrary.size());
+    found->directory = path.substr(0, path.size() - kRuntimeLibrary.size());
     found->replaced = removed;
   }
   if (found) found->mapped.assign(mapped.begin(), mapped.end());

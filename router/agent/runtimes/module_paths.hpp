@@ -8,6 +8,9 @@
 
 namespace farport::router {
 
+/// The runtime's library, in its directory.
+inline constexpr std::string_view kRuntimeLibrary = "/libcoreclr.so";
+
 struct ModulePaths {
   std::string directory;            ///< Of libcoreclr.so.
   bool replaced = false;            ///< Other files lie there by now than those that the process has.

@@ -116,20 +116,20 @@ std::vector<std::string> wanted_paths(const ModulePaths& modules, bool all) {
   return paths;
 }
 
-Error unreadable(std::string why, std::string hint = {}) {
+Error no_modules(std::string why, std::string hint = {}) {
   return {"read", "its modules", std::move(why), std::move(hint)};
 }
 
 Result<ModulePaths> find_modules(const ProcessRoot& root) {
   const UniqueFd file(::openat(root.process(), "maps", O_RDONLY | O_CLOEXEC));
   const auto maps = file ? read_limited(file.get(), kMaxMapsBytes) : std::nullopt;
-  if (!maps) return tl::unexpected(unreadable("its memory map can't be read"));
+  if (!maps) return tl::unexpected(no_modules("its memory map can't be read"));
   auto found = module_paths_in(*maps);
   // A runtime that is part of the program may have its files beside that.
   if (!found) return ModulePaths{root.program_directory(), false, {}};
   if (found->replaced)
     return tl::unexpected(
-        unreadable("its runtime was replaced on the disk since it started",
+        no_modules("its runtime was replaced on the disk since it started",
                    "a debugger needs the files of the version that it has: take them from a copy of that"));
   return std::move(*found);
 }
@@ -142,12 +142,12 @@ Result<void> send(const ModulesRequest& request, const UniqueFd& process, Archiv
   ASSIGN_OR_RETURN(const auto modules, find_modules(*root));
   pollfd ended{process.get(), POLLIN, 0};
   // If it has not ended, all of the above is about this process, and not about a later one with its pid.
-  if (::poll(&ended, 1, 0) != 0) return tl::unexpected(unreadable("it has ended"));
+  if (::poll(&ended, 1, 0) != 0) return tl::unexpected(no_modules("it has ended"));
   const UserFiles files(*root, request.user);
   const std::string access = modules.directory + "/" + std::string(kDataAccess);
   std::string why;
   const auto first = open_module(files, access, why);
-  if (!first) return tl::unexpected(unreadable(access + ": " + why));
+  if (!first) return tl::unexpected(no_modules(access + ": " + why));
   if (!to.write(std::string(1, kSampling)) || !send_module(*first, to)) return {};
   std::set<std::string> sent{first->name};
   std::uint64_t bytes = first->size;
