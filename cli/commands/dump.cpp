@@ -68,9 +68,10 @@ class DumpTransfer {
 
  private:
   transport::Task<Result<std::string>> transfer();
-  transport::Task<Result<std::string>> receive(router::Runtime runtime);
+  transport::Task<Result<std::string>> receive(router::Runtime runtime, std::string path);
 
   const config::DumpCommandSettings& settings_;
+  router::DumpModules modules_;
   router::ReceivedDump received_;
   ProgressBar bar_;
   RuntimeSession session_;  ///< Outlives the work, so that the agent can be told when it is cancelled.
@@ -101,15 +102,8 @@ void say_how_long(std::uint64_t bytes, const router::Restart& restart) {
                                      : ""));
 }
 
-Task<Result<std::string>> DumpTransfer::receive(router::Runtime runtime) {
+Task<Result<std::string>> DumpTransfer::receive(router::Runtime runtime, std::string path) {
   const router::DumpRequest request{*ipc::dump_type_named(settings_.type), 0, settings_.anyway};
-  std::error_code error;
-  const std::string path = output_path(settings_.output, runtime.name, ".dmp");
-  // Checked before the application is stopped for the dump.
-  if (!settings_.stay && !settings_.force && std::filesystem::is_regular_file(path, error)) {
-    co_return fail("write the dump to", path, "the file already exists",
-                   "choose another name, or use --force");
-  }
   co_await session_.watch_container();
   const auto restart = co_await session_.restart();
   bool knows_size = false;
@@ -139,18 +133,28 @@ Task<Result<std::string>> DumpTransfer::receive(router::Runtime runtime) {
     co_return left;
   }
   CO_ASSIGN_OR_RETURN(
-      received_, co_await router::receive_dump(
-                     session_.sessions(), runtime.id, request, wanted_modules(settings_),
-                     settings_.force ? OutputFile::Existing::replace : OutputFile::Existing::refuse, path,
-                     std::move(on_progress)));
+      received_, co_await router::receive_dump(session_.sessions(), runtime.id, request, std::move(modules_),
+                                               path, std::move(on_progress)));
   co_return path;
 }
 
 Task<Result<std::string>> DumpTransfer::transfer() {
   CO_ASSIGN_OR_RETURN(auto target, co_await session_.open(settings_.runtime));
   const router::Runtime& runtime = target;
-  auto path = co_await patience_.wait(runtime, receive(runtime));
-  co_return path;
+  const std::string path = output_path(settings_.output, runtime.name, ".dmp");
+  std::error_code error;
+  // Checked before the application is stopped for the dump.
+  if (!settings_.stay && !settings_.force && std::filesystem::is_regular_file(path, error)) {
+    co_return fail("write the dump to", path, "the file already exists",
+                   "choose another name, or use --force");
+  }
+  const WantedModules modules = settings_.stay ? WantedModules::none : wanted_modules(settings_);
+  if (modules == WantedModules::all) print_message("receiving the runtime's modules before the dump");
+  const auto existing = settings_.force ? OutputFile::Existing::replace : OutputFile::Existing::refuse;
+  // The runtime is not asked for these, so it owes no answer yet.
+  modules_ = co_await router::receive_dump_modules(session_.sessions(), runtime.id, modules, path, existing);
+  auto received = co_await patience_.wait(runtime, receive(runtime, path));
+  co_return received;
 }
 
 Task<std::optional<Result<std::string>>> DumpTransfer::run(transport::StopSource& stop) {

@@ -82,6 +82,9 @@ using transport::Offload;
 using transport::Task;
 
 constexpr transport::Milliseconds kAskAgain{500};
+/// How long a dump waits for the modules beside it: some MB, and what may be a few hundred.
+constexpr transport::Milliseconds kLongestForNeeded{30'000};
+constexpr transport::Milliseconds kLongestForAll{20 * 60'000};
 /// Limit for what an agent says of a dump's progress and place.
 constexpr std::size_t kMaxProgress = 64 * 1024;
 constexpr std::size_t kPieceSize = 512 * 1024;
@@ -204,37 +207,45 @@ Task<Result<std::uint64_t>> receive_dump(SessionManager& sessions, std::string r
 
 namespace {
 
-/// The archive of modules for a directory, if they could be there.
-Task<Result<UniqueFd>> archive_for(SessionManager& sessions, std::string runtime_id, WantedModules modules,
+/// The archive for this directory, if that could be made.
+Task<Result<UniqueFd>> archive_for(SessionManager& sessions, std::string runtime_id, WantedModules wanted,
                                    std::string directory, OutputFile::Existing existing) {
   CO_RETURN_IF_ERROR(check_place_for_modules(directory, existing));
-  auto got = co_await receive_modules(sessions, runtime_id, modules, directory_of(directory));
+  auto got = co_await receive_modules(sessions, runtime_id, wanted, directory_of(directory));
   co_return got;
 }
 
 }  // namespace
 
+Task<DumpModules> receive_dump_modules(SessionManager& sessions, std::string runtime_id, WantedModules wanted,
+                                       std::string dump, OutputFile::Existing existing) {
+  DumpModules modules;
+  modules.directory = modules_beside(dump);
+  modules.existing = existing;
+  if (wanted == WantedModules::none) co_return modules;
+  auto got = co_await transport::with_deadline(
+      sessions.loop(), archive_for(sessions, runtime_id, wanted, modules.directory, existing),
+      wanted == WantedModules::all ? kLongestForAll : kLongestForNeeded);
+  if (got && *got) modules.archive = std::move(**got);
+  if (got && !*got) modules.without = std::move(got->error());
+  if (!got) modules.without = Error{"receive", "the runtime's modules", "they take too long"};
+  co_return modules;
+}
+
 Task<Result<ReceivedDump>> receive_dump(SessionManager& sessions, std::string runtime_id, DumpRequest wanted,
-                                        WantedModules modules, OutputFile::Existing existing,
-                                        std::string path, OnDumpProgress on_progress) {
+                                        DumpModules modules, std::string path, OnDumpProgress on_progress) {
   ReceivedDump received;
-  const std::string directory = modules_beside(path);
-  UniqueFd archive;
-  if (modules != WantedModules::none) {
-    auto got = co_await archive_for(sessions, runtime_id, modules, directory, existing);
-    if (got) archive = std::move(*got);
-    if (!got) received.without = std::move(got.error());
-  }
   CO_ASSIGN_OR_RETURN(received.bytes,
                       co_await receive_dump(sessions, runtime_id, wanted, path, std::move(on_progress)));
-  if (!archive) co_return received;
-  const auto file = std::make_shared<UniqueFd>(std::move(archive));
-  std::function<Result<void>()> unpack = [file, directory, existing] {
-    return unpack_modules(file->get(), directory, existing);
+  received.without = modules.without;
+  if (!modules.archive) co_return received;
+  const auto unpacked = std::make_shared<const DumpModules>(std::move(modules));
+  std::function<Result<void>()> unpack = [unpacked] {
+    return unpack_modules(unpacked->archive.get(), unpacked->directory, unpacked->existing);
   };
-  const Result<void> unpacked = co_await transport::offloaded(sessions.loop(), std::move(unpack));
-  if (unpacked) received.modules = directory;
-  if (!unpacked) received.without = unpacked.error();
+  const Result<void> done = co_await transport::offloaded(sessions.loop(), std::move(unpack));
+  if (done) received.modules = unpacked->directory;
+  if (!done) received.without = done.error();
   co_return received;
 }
 
@@ -246,6 +257,22 @@ Task<Result<std::string>> leave_dump(SessionManager& sessions, std::string runti
   CO_ASSIGN_OR_RETURN(const auto body, co_await read_body(request->head(), request->stream(), kMaxProgress));
   co_return kept_dump_from_json(body);
 }
+
+namespace {
+
+Task<Result<ReceivedDump>> receive_for_tool(SessionManager& sessions, std::string runtime_id,
+                                            ipc::GenerateCoreDump command, OnDumpProgress on_progress) {
+  const bool has_heap = command.type == ipc::DumpType::with_heap || command.type == ipc::DumpType::full;
+  DumpModules modules = co_await receive_dump_modules(sessions, runtime_id,
+                                                      has_heap ? WantedModules::needed : WantedModules::none,
+                                                      command.path, OutputFile::Existing::replace);
+  const DumpRequest wanted{command.type, command.flags, false};
+  auto received = co_await receive_dump(sessions, runtime_id, wanted, std::move(modules), command.path,
+                                        std::move(on_progress));
+  co_return received;
+}
+
+}  // namespace
 
 Task<Result<void>> take_dump_for_tool(Log log, SessionManager& sessions, const Runtime& runtime,
                                       transport::Stream& tool, FirstMessage first, OnDumpProgress on_progress,
@@ -265,11 +292,8 @@ Task<Result<void>> take_dump_for_tool(Log log, SessionManager& sessions, const R
     log->warn("the tool asked for a crash report, which is not transferred: only the dump is written to {}",
               command->path);
   }
-  const bool has_heap = command->type == ipc::DumpType::with_heap || command->type == ipc::DumpType::full;
   Task<Result<ReceivedDump>> receiving =
-      receive_dump(sessions, runtime.id, {command->type, command->flags, false},
-                   has_heap ? WantedModules::needed : WantedModules::none, OutputFile::Existing::replace,
-                   command->path, std::move(on_progress));
+      receive_for_tool(sessions, runtime.id, *command, std::move(on_progress));
   const auto received = co_await first_of(std::move(receiving), tool.gone());
   on_taken();
   if (!received) {

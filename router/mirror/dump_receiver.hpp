@@ -12,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "base/output_file.hpp"
+#include "base/unique_fd.hpp"
 #include "router/mirror/module_receiver.hpp"
 #include "router/mirror/session_manager.hpp"
 #include "router/stream/compressing_stream.hpp"
@@ -59,18 +60,28 @@ transport::Task<Result<std::uint64_t>> receive_dump(SessionManager& sessions, st
                                                     DumpRequest wanted, std::string path,
                                                     OnDumpProgress on_progress);
 
+/// What a debugger elsewhere needs for a dump: an archive of the runtime's modules, or why there is none.
+struct DumpModules {
+  std::string directory;                                         ///< Where they will be.
+  OutputFile::Existing existing = OutputFile::Existing::refuse;  ///< Ones that are there.
+  UniqueFd archive;                                              ///< Has no name; empty if there is none.
+  std::optional<Error> without;                                  ///< Why there is none though it was wanted.
+};
+/// Gets it for the dump that will be at `dump` (see modules_beside()): before the dump, since the application
+/// may not live through that.
+transport::Task<DumpModules> receive_dump_modules(SessionManager& sessions, std::string runtime_id,
+                                                  WantedModules wanted, std::string dump,
+                                                  OutputFile::Existing existing);
+
 /// What has been received.
 struct ReceivedDump {
   std::uint64_t bytes = 0;
   std::string modules;           ///< The directory with the runtime's modules; empty if there are none.
   std::optional<Error> without;  ///< Why there are none though they were wanted.
 };
-/// The same, with the runtime's modules beside the dump, for debuggers elsewhere (see modules_beside()).
-/// `existing`: ones that are there. They come first, since the application may not live through a dump;
-/// without them there is a dump all the same.
+/// The same, with modules beside the dump. Without them there is a dump all the same.
 transport::Task<Result<ReceivedDump>> receive_dump(SessionManager& sessions, std::string runtime_id,
-                                                   DumpRequest wanted, WantedModules modules,
-                                                   OutputFile::Existing existing, std::string path,
+                                                   DumpRequest wanted, DumpModules modules, std::string path,
                                                    OnDumpProgress on_progress);
 
 /// Has the runtime write a dump and leaves it there. Returns its path as the runtime sees it.
