@@ -99,6 +99,21 @@ TEST_CASE(
       process_condition_from_json(R"({"threads":12,"running":1,"in_disk":0,"cores":0.5,"memory":-1})"));
 }
 
+TEST_CASE(
+    "a process with a thread that is always ready to run is busy, however little it gets of a processor") {
+  ProcessCondition condition;
+  condition.threads = 9;
+  condition.cores = 0.06;
+  CHECK_FALSE(condition.is_busy());
+  condition.runnable = true;
+  CHECK(condition.is_busy());
+  const auto read = process_condition_from_json(to_json(condition));
+  REQUIRE(read);
+  CHECK(read->is_busy());
+  condition.halt = Halt::stopped;
+  CHECK_FALSE(condition.is_busy());
+}
+
 TEST_CASE("a dump is likely to have all that the process may write to, and a small one does not") {
   constexpr std::uint64_t kUsed = 1'000'000'000;
   constexpr std::uint64_t kOwn = 3'000'000'000;
