@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import shutil
 import signal
 import tempfile
@@ -435,7 +436,8 @@ class Crashes(RulesCase):
         told = os.path.join(os.path.dirname(script), "told")
         self.begin_with(script)
         self.application.get("/end", how="failfast")
-        wait.until(lambda: os.path.exists(told) and os.path.getsize(told), self.agent.log)
+        # The command writes one line, and then the other.
+        wait.until(lambda: os.path.exists(told) and pathlib.Path(told).read_text(encoding="utf-8").count("\n") == 2, self.agent.log)
         crash, = self.kept()
         with open(told, encoding="utf-8") as file:
             name, text = file.read().split("\n", 1)
