@@ -40,7 +40,7 @@ class TarFiles {
   virtual Result<void> end() = 0;
 };
 
-/// Takes an archive apart as it comes. Whoever sent it may have put anything into it.
+/// Takes an archive apart piece by piece. It may come from an attacker.
 class TarReader {
  public:
   /// `files` must outlive it. No more than `most` bytes of content are taken.

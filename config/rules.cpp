@@ -15,6 +15,7 @@ namespace farport::config {
 namespace {
 
 constexpr std::array<std::string_view, 4> kDumpTypes{"mini", "heap", "triage", "full"};
+constexpr std::array<std::string_view, 1> kModuleTypes{"all"};
 /// What lasts.
 constexpr std::array<std::string_view, 6> kLasting{"trace", "recent",     "counters",
                                                    "logs",  "exceptions", "profile"};
@@ -45,6 +46,13 @@ const std::vector<std::string_view>& options_of(std::string_view kind) {
   return known == all.end() ? none : known->names;
 }
 
+/// The types of which one may be said.
+std::span<const std::string_view> types_of(std::string_view kind) {
+  if (kind == "dump") return kDumpTypes;
+  if (kind == "modules") return kModuleTypes;
+  return {};
+}
+
 /// A word of an action after its kind: a duration, a type, or NAME=VALUE.
 Result<void> take_word(RuleAction& action, const std::string& word, const std::string& what) {
   const std::size_t equals = word.find('=');
@@ -53,14 +61,10 @@ Result<void> take_word(RuleAction& action, const std::string& word, const std::s
     action.options.emplace_back(word.substr(0, equals), word.substr(equals + 1));
     return {};
   }
-  if (action.kind == "dump" && action.type.empty()) {
+  const auto types = types_of(action.kind);
+  if (!types.empty() && action.type.empty()) {
     action.type = word;
-    return check_word(what, word, kDumpTypes);
-  }
-  if (action.kind == "modules" && action.type.empty()) {
-    constexpr std::array<std::string_view, 1> kAllModules{"all"};
-    action.type = word;
-    return check_word(what, word, kAllModules);
+    return check_word(what, word, types);
   }
   if (!is_one_of(kLasting, action.kind) || action.duration.count() > 0)
     return fail("use", what, action.kind + " takes nothing more");

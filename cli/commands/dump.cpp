@@ -177,7 +177,7 @@ bool say_how_to_open(const std::string& path, const router::ReceivedDump& dump, 
   if (dump.modules.empty()) return true;
   print_message(fmt::format("farport open {} opens it, with what a debugger needs of the runtime in {}",
                             escape(path), escape(dump.modules)));
-  std::string line = fmt::format("or: {} analyze '{}'", "dotnet-dump", escape(path));
+  std::string line = fmt::format("or: dotnet-dump analyze '{}'", escape(path));
   for (const std::string& each : debugger_commands(dump.modules))
     line += fmt::format(" -c '{}'", escape(each));
   print_message(line);

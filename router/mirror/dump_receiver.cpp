@@ -182,9 +182,8 @@ Result<std::uint64_t> size_of(const transport::MessageHead& head) {
   return *size;
 }
 
-}  // namespace
-
-Task<Result<std::uint64_t>> receive_dump(SessionManager& sessions, std::string runtime_id, DumpRequest wanted,
+/// Returns the dump's size in bytes.
+Task<Result<std::uint64_t>> receive_file(SessionManager& sessions, std::string runtime_id, DumpRequest wanted,
                                          std::string path, OnDumpProgress on_progress) {
   // Created first: without a file, the runtime would write the dump for nothing.
   CO_ASSIGN_OR_RETURN(auto file, OutputFile::create("the dump", path, OutputFile::Existing::replace,
@@ -204,8 +203,6 @@ Task<Result<std::uint64_t>> receive_dump(SessionManager& sessions, std::string r
   if (sink->failure()) co_return tl::unexpected(*sink->failure());
   co_return size;
 }
-
-namespace {
 
 /// The archive for this directory, if that could be made.
 Task<Result<UniqueFd>> archive_for(SessionManager& sessions, std::string runtime_id, WantedModules wanted,
@@ -236,7 +233,7 @@ Task<Result<ReceivedDump>> receive_dump(SessionManager& sessions, std::string ru
                                         DumpModules modules, std::string path, OnDumpProgress on_progress) {
   ReceivedDump received;
   CO_ASSIGN_OR_RETURN(received.bytes,
-                      co_await receive_dump(sessions, runtime_id, wanted, path, std::move(on_progress)));
+                      co_await receive_file(sessions, runtime_id, wanted, path, std::move(on_progress)));
   received.without = modules.without;
   if (!modules.archive) co_return received;
   const auto unpacked = std::make_shared<const DumpModules>(std::move(modules));

@@ -53,13 +53,6 @@ class DumpSink {
 /// Called now and then with a dump's progress.
 using OnDumpProgress = std::function<void(const DumpProgress&)>;
 
-/// Writes a dump of a runtime to `path`, where it appears once it is complete. Cancelling the task cancels
-/// the dump. Fails if the agent refuses (`cause` is the HRESULT for a tool, or the HTTP status) or the file
-/// can't be written; no file is left then.
-transport::Task<Result<std::uint64_t>> receive_dump(SessionManager& sessions, std::string runtime_id,
-                                                    DumpRequest wanted, std::string path,
-                                                    OnDumpProgress on_progress);
-
 /// What a debugger elsewhere needs for a dump: an archive of the runtime's modules, or why there is none.
 struct DumpModules {
   std::string directory;                                         ///< Where they will be.
@@ -79,7 +72,10 @@ struct ReceivedDump {
   std::string modules;           ///< The directory with the runtime's modules; empty if there are none.
   std::optional<Error> without;  ///< Why there are none though they were wanted.
 };
-/// The same, with modules beside the dump. Without them there is a dump all the same.
+/// Writes a dump of a runtime to `path`, where it appears once it is complete, and then the modules beside
+/// it. If those can't be written, there is a dump all the same. Cancelling the task cancels the dump. Fails
+/// if the agent refuses (`cause` is the HRESULT for a tool, or the HTTP status) or the dump can't be written;
+/// no file is left then.
 transport::Task<Result<ReceivedDump>> receive_dump(SessionManager& sessions, std::string runtime_id,
                                                    DumpRequest wanted, DumpModules modules, std::string path,
                                                    OnDumpProgress on_progress);

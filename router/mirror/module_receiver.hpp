@@ -21,9 +21,9 @@ namespace farport::router {
 /// libraries and assemblies.
 [[nodiscard]] Result<void> check_place_for_modules(const std::string& path, OutputFile::Existing existing);
 
-/// Makes the directory `path` of an archive that somebody else made. It appears once it is complete. Errors:
-/// as for check_place_for_modules(); the archive is not whole, or no archive of modules; or those of the file
-/// system. Nothing is left then. Takes a while.
+/// Unpacks an archive, which may come from an attacker, into the new directory `path`. That appears once it
+/// is complete. Errors: as for check_place_for_modules(); the archive is not whole, or no archive of modules;
+/// or those of the file system. Nothing is left then. Takes a while.
 [[nodiscard]] Result<void> unpack_modules(int archive, const std::string& path,
                                           OutputFile::Existing existing);
 

@@ -1,9 +1,7 @@
 // Fuzzes how an archive comes apart. The first byte of an input says in what pieces it comes, and whether the
 // sum of its first header is made right.
 #include <algorithm>
-#include <array>
 #include <cstring>
-#include <set>
 #include <string>
 #include <vector>
 

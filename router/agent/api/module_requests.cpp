@@ -1,4 +1,3 @@
-#include <cerrno>
 #include <optional>
 #include <span>
 #include <string>
@@ -95,12 +94,9 @@ Handled ModuleRequests::send(Answer& answer, Route route, RuntimePtr runtime, Au
     co_return many;
   }
   const auto work = SamplerWork::ask(loop_, registry_, sampler_.get(), *runtime, wanted);
-  if (!work) co_return not_sent(http_status::kBadGateway, work.error().message());
+  if (!work) co_return not_sampled(work.error());
   const Result<void> begun = co_await (*work)->begin(runtime->name);
-  if (!begun)
-    co_return not_sent(
-        begun.error().cause == ENOTSUP ? http_status::kNotImplemented : http_status::kBadGateway,
-        begun.error().message());
+  if (!begun) co_return not_sampled(begun.error());
   const bool compress = wants_zstd(answer.request(), compression_);
   begin_archive(answer, compress);
   transport::Stream& caller = answer.passed_on();

@@ -208,14 +208,10 @@ Handled ProfileRequests::sample(Answer& answer, Route route, RuntimePtr runtime,
 Task<tl::expected<std::unique_ptr<SamplerWork>, Refusal>> ProfileRequests::begin(const Runtime& runtime,
                                                                                  SamplingRequest wanted) {
   wanted.memory = memory_of_each_;
-  const auto refused = [](const Error& why) {
-    const int status = why.cause == ENOTSUP ? http_status::kNotImplemented : http_status::kBadGateway;
-    return tl::unexpected(not_sent(status, why.message()));
-  };
   auto sampling = SamplerWork::ask(loop_, registry_, sampler_.get(), runtime, wanted);
-  if (!sampling) co_return refused(sampling.error());
+  if (!sampling) co_return tl::unexpected(not_sampled(sampling.error()));
   const auto begun = co_await (*sampling)->begin(runtime.name);
-  if (!begun) co_return refused(begun.error());
+  if (!begun) co_return tl::unexpected(not_sampled(begun.error()));
   co_return std::move(*sampling);
 }
 

@@ -1,5 +1,7 @@
 #include "router/agent/api/sending.hpp"
 
+#include <cerrno>
+
 #include "transport/offload.hpp"
 
 namespace farport::router {
@@ -9,6 +11,11 @@ using transport::Task;
 
 Refusal not_sent(int status, std::string why) {
   return {status, http_status::hresult_of(Cause::http(status)), std::move(why)};
+}
+
+Refusal not_sampled(const Error& why) {
+  const int status = why.cause == ENOTSUP ? http_status::kNotImplemented : http_status::kBadGateway;
+  return not_sent(status, why.message());
 }
 
 Refusal keeps_nothing() {

@@ -23,6 +23,9 @@ namespace farport::router {
 /// The refusal of a request with this HTTP status.
 [[nodiscard]] Refusal not_sent(int status, std::string why);
 
+/// The refusal of what the sampler could not do.
+[[nodiscard]] Refusal not_sampled(const Error& why);
+
 /// The refusal of an agent without a directory for what it keeps.
 [[nodiscard]] Refusal keeps_nothing();
 

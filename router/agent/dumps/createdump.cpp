@@ -26,7 +26,6 @@ namespace {
 
 using State = Createdump::State;
 
-constexpr std::size_t kMaxMapsBytes = std::size_t{8} * 1024 * 1024;
 /// The file that CoreCLR keeps compiled methods in, wherever it lies itself.
 constexpr std::string_view kCompiledCode = "/memfd:doublemapper";
 constexpr const char* kTake = "take a dump of";
@@ -76,11 +75,10 @@ Createdump unseen(std::string path, std::string why) {
 
 /// Looks for it in the root of a process that may be examined.
 Createdump find_in(const ProcessRoot& root, const ProcessStatus& process, bool native) {
-  const UniqueFd file(::openat(root.process(), "maps", O_RDONLY | O_CLOEXEC));
-  const auto maps = file ? read_limited(file.get(), kMaxMapsBytes) : std::nullopt;
+  const auto maps = read_memory_map(root);
   if (!maps) return unseen({}, "its memory map can't be read");
   const auto modules = module_paths_in(*maps);
-  if (!modules && maps->size() >= kMaxMapsBytes) return unseen({}, "its memory map is too long");
+  if (!modules && maps->size() >= kMaxMapBytes) return unseen({}, "its memory map is too long");
   if (!modules) return find_inside(root, *maps, native);
   const std::string library = modules->directory + std::string(kRuntimeLibrary);
   const std::string path = modules->directory + "/createdump";

@@ -1,8 +1,13 @@
 #include "router/agent/runtimes/module_paths.hpp"
 
+#include <algorithm>
 #include <set>
 
+#include <fcntl.h>
+
+#include "base/files.hpp"
 #include "base/text.hpp"
+#include "base/unique_fd.hpp"
 
 namespace farport::router {
 namespace {
@@ -11,6 +16,11 @@ namespace {
 constexpr std::string_view kRemoved = " (deleted)";
 
 }  // namespace
+
+std::optional<std::string> read_memory_map(const ProcessRoot& root) {
+  const UniqueFd file(::openat(root.process(), "maps", O_RDONLY | O_CLOEXEC));
+  return file ? read_limited(file.get(), kMaxMapBytes) : std::nullopt;
+}
 
 std::optional<ModulePaths> module_paths_in(std::string_view maps) {
   std::optional<ModulePaths> found;

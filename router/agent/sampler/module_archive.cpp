@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include <fcntl.h>
 #include <fmt/core.h>
 #include <poll.h>
 #include <sys/stat.h>
@@ -31,7 +30,6 @@
 namespace farport::router {
 namespace {
 
-constexpr std::size_t kMaxMapsBytes = std::size_t{8} << 20;
 constexpr std::uint64_t kMemory = std::uint64_t{32} << 20;
 constexpr std::size_t kReadSize = std::size_t{128} << 10;
 /// More than any application has: the paths are the process's to choose.
@@ -55,7 +53,7 @@ class ArchiveOutput {
  public:
   explicit ArchiveOutput(int fd) : fd_(fd) {}
 
-  /// Returns whether somebody reads it.
+  /// Returns false if nobody reads it any more.
   bool write(std::span<const std::byte> bytes) {
     // Only reading may take too long.
     ::alarm(0);
@@ -95,7 +93,7 @@ std::optional<Module> open_module(const UserFiles& files, const std::string& pat
   return module;
 }
 
-/// Returns whether the module was sent, as large as it was said to be, and somebody reads it.
+/// Sends a module. Returns false if the file is shorter than it was, or if nobody reads the archive any more.
 bool send_module(const Module& module, ArchiveOutput& to) {
   const auto header = tar_header(module.name, module.size);
   if (!to.write(std::string_view(header.data(), header.size()))) return false;
@@ -121,8 +119,7 @@ Error no_modules(std::string why, std::string hint = {}) {
 }
 
 Result<ModulePaths> find_modules(const ProcessRoot& root) {
-  const UniqueFd file(::openat(root.process(), "maps", O_RDONLY | O_CLOEXEC));
-  const auto maps = file ? read_limited(file.get(), kMaxMapsBytes) : std::nullopt;
+  const auto maps = read_memory_map(root);
   if (!maps) return tl::unexpected(no_modules("its memory map can't be read"));
   auto found = module_paths_in(*maps);
   // A runtime that is part of the program may have its files beside that.

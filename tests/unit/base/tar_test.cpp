@@ -5,16 +5,13 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/unit/archived.hpp"
+
 using namespace farport;
+using farport::test::archived;
+using farport::test::kArchiveEnd;
 
 namespace {
-
-std::string archived(const std::string& name, const std::string& content) {
-  const auto header = tar_header(name, content.size());
-  return std::string(header.data(), header.size()) + content + std::string(tar_padding(content.size()), '\0');
-}
-
-const std::string kEnd(kTarEnd, '\0');
 
 /// Keeps files in memory.
 class Kept final : public TarFiles {
@@ -56,7 +53,7 @@ Result<void> take_apart(const std::string& archive, Kept& into, std::size_t piec
 TEST_CASE("an archive comes apart as it was put together, however it comes", "[base]") {
   const std::string large(1024, 'x');
   const std::string archive =
-      archived("a.so", "abc") + archived("empty.dll", "") + archived("b.so", large) + kEnd;
+      archived("a.so", "abc") + archived("empty.dll", "") + archived("b.so", large) + kArchiveEnd;
   for (const std::size_t piece : {std::size_t{1}, std::size_t{511}, archive.size()}) {
     Kept kept;
     REQUIRE(take_apart(archive, kept, piece));
@@ -67,7 +64,7 @@ TEST_CASE("an archive comes apart as it was put together, however it comes", "[b
 }
 
 TEST_CASE("an archive that ends early is no whole one", "[base]") {
-  const std::string whole = archived("a.so", "abc") + kEnd;
+  const std::string whole = archived("a.so", "abc") + kArchiveEnd;
   Kept kept;
   CHECK_FALSE(take_apart(whole.substr(0, 513), kept, 100));
   CHECK_FALSE(take_apart(whole.substr(0, kTarBlock * 2), kept, 100));
@@ -79,7 +76,7 @@ TEST_CASE("an archive names no files but its own", "[base]") {
     CAPTURE(name);
     CHECK_FALSE(is_tar_name(name));
     Kept kept;
-    CHECK_FALSE(take_apart(archived(name, "abc") + kEnd, kept, kTarBlock));
+    CHECK_FALSE(take_apart(archived(name, "abc") + kArchiveEnd, kept, kTarBlock));
     CHECK(kept.files.empty());
   }
   CHECK_FALSE(is_tar_name(std::string(kMaxTarName + 1, 'a')));
@@ -91,11 +88,12 @@ TEST_CASE("what is no archive of plain files is refused", "[base]") {
   CHECK_FALSE(take_apart(std::string(kTarBlock, 'x'), kept, kTarBlock));
   std::string link = archived("a.so", "");
   link[156] = '2';
-  CHECK_FALSE(take_apart(link + kEnd, kept, kTarBlock));
+  CHECK_FALSE(take_apart(link + kArchiveEnd, kept, kTarBlock));
   std::string damaged = archived("a.so", "abc");
   damaged[0] = 'b';
-  CHECK_FALSE(take_apart(damaged + kEnd, kept, kTarBlock));
+  CHECK_FALSE(take_apart(damaged + kArchiveEnd, kept, kTarBlock));
   // Larger than what may come, alone or together.
-  CHECK_FALSE(take_apart(archived("a.so", "abc") + kEnd, kept, kTarBlock, 2));
-  CHECK_FALSE(take_apart(archived("a.so", "abc") + archived("b.so", "abc") + kEnd, kept, kTarBlock, 5));
+  CHECK_FALSE(take_apart(archived("a.so", "abc") + kArchiveEnd, kept, kTarBlock, 2));
+  CHECK_FALSE(
+      take_apart(archived("a.so", "abc") + archived("b.so", "abc") + kArchiveEnd, kept, kTarBlock, 5));
 }

@@ -10,24 +10,19 @@
 
 #include <catch2/catch.hpp>
 
-#include "base/tar.hpp"
+#include "tests/unit/archived.hpp"
 #include "tests/unit/auth/fixtures.hpp"
 
 using namespace farport;
 using namespace farport::router;
 using farport::auth::test::TemporaryDirectory;
+using farport::test::archived;
+using farport::test::kArchiveEnd;
 
 namespace {
 
 namespace fs = std::filesystem;
 using Existing = OutputFile::Existing;
-
-const std::string kEnd(kTarEnd, '\0');
-
-std::string archived(const std::string& name, const std::string& content) {
-  const auto header = tar_header(name, content.size());
-  return std::string(header.data(), header.size()) + content + std::string(tar_padding(content.size()), '\0');
-}
 
 /// Where a dump would be, and an archive that lies elsewhere.
 struct Place {
@@ -52,7 +47,7 @@ struct Place {
 
 TEST_CASE("the modules of a runtime are unpacked as they are", "[router]") {
   const Place place;
-  REQUIRE(place.unpack(archived("a.so", "abc") + archived("b.dll", "de") + kEnd));
+  REQUIRE(place.unpack(archived("a.so", "abc") + archived("b.dll", "de") + kArchiveEnd));
   CHECK(place.content("a.so") == "abc");
   CHECK(place.content("b.dll") == "de");
 }
@@ -62,29 +57,29 @@ TEST_CASE("of an archive that is not whole nothing is left", "[router]") {
   CHECK_FALSE(place.unpack(archived("a.so", "abc")));
   CHECK_FALSE(
       place.unpack(archived("a.so", "abc") + archived("b.dll", std::string(600, 'x')).substr(0, 700)));
-  CHECK_FALSE(place.unpack(archived("a.so", "abc") + archived("a.so", "abc") + kEnd));
-  CHECK_FALSE(place.unpack(archived("../a.so", "abc") + kEnd));
-  CHECK_FALSE(place.unpack(kEnd));
+  CHECK_FALSE(place.unpack(archived("a.so", "abc") + archived("a.so", "abc") + kArchiveEnd));
+  CHECK_FALSE(place.unpack(archived("../a.so", "abc") + kArchiveEnd));
+  CHECK_FALSE(place.unpack(kArchiveEnd));
   CHECK_FALSE(place.unpack(""));
   CHECK(place.is_empty());
 }
 
 TEST_CASE("modules replace modules alone, and only if they may", "[router]") {
   const Place place;
-  REQUIRE(place.unpack(archived("old.so", "old") + kEnd));
-  const auto refused = place.unpack(archived("new.so", "abc") + kEnd);
+  REQUIRE(place.unpack(archived("old.so", "old") + kArchiveEnd));
+  const auto refused = place.unpack(archived("new.so", "abc") + kArchiveEnd);
   REQUIRE_FALSE(refused);
   CHECK(refused.error().cause == EEXIST);
-  REQUIRE(place.unpack(archived("new.so", "abc") + kEnd, Existing::replace));
+  REQUIRE(place.unpack(archived("new.so", "abc") + kArchiveEnd, Existing::replace));
   CHECK(place.content("new.so") == "abc");
   CHECK_FALSE(fs::exists(place.path + "/old.so"));
   for (const char* name : {"notes.md", "sub.so/a"}) {
     fs::create_directories(fs::path(place.path + "/" + name).parent_path());
     std::ofstream(place.path + "/" + name) << "mine";
-    CHECK_FALSE(place.unpack(archived("new.so", "abc") + kEnd, Existing::replace));
+    CHECK_FALSE(place.unpack(archived("new.so", "abc") + kArchiveEnd, Existing::replace));
     CHECK(place.content(name) == "mine");
     fs::remove_all(place.path);
   }
   fs::create_symlink(place.archives.path(), place.path);
-  CHECK_FALSE(place.unpack(archived("new.so", "abc") + kEnd, Existing::replace));
+  CHECK_FALSE(place.unpack(archived("new.so", "abc") + kArchiveEnd, Existing::replace));
 }
