@@ -90,6 +90,13 @@ namespace {
 /// Version 1 reports «no limit» as the largest number of whole pages, which no machine has.
 constexpr std::uint64_t kUnlimited = 1ULL << 60;
 
+/// More than any file has that is read here.
+constexpr std::size_t kMaxText = std::size_t{64} * 1024;
+
+std::string text_at(const std::string& path) {
+  return read_limited(path, kMaxText).value_or("");
+}
+
 struct Hierarchy {
   std::string mount;  ///< The directory of its groups.
   const char* file;   ///< Name of the file with a group's limit.
@@ -101,11 +108,9 @@ std::string parent_of(const std::string& group) {
   return slash == std::string::npos ? "" : group.substr(0, slash);
 }
 
-std::optional<std::uint64_t> read_limit(const std::string& path) {
-  std::ifstream file(path);
-  std::string text;
-  if (!(file >> text)) return std::nullopt;
-  const auto value = number_in<std::uint64_t>(text);
+/// The number in the text of a file; nothing if there is none, or if it means that there is no limit.
+std::optional<std::uint64_t> limit_in(const std::string& text) {
+  const auto value = number_in<std::uint64_t>(std::string_view(text).substr(0, text.find('\n')));
   // "max" means that there is no limit.
   return value && *value < kUnlimited ? value : std::nullopt;
 }
@@ -118,10 +123,10 @@ void lower(std::optional<std::uint64_t>& least, std::optional<std::uint64_t> lim
 /// its name is outside, so the root's limit is always read.
 void lower_by_groups(std::optional<std::uint64_t>& least, const Hierarchy& hierarchy, std::string group) {
   while (!group.empty() && group != "/") {
-    lower(least, read_limit(hierarchy.mount + group + hierarchy.file));
+    lower(least, limit_in(text_at(hierarchy.mount + group + hierarchy.file)));
     group = parent_of(group);
   }
-  lower(least, read_limit(hierarchy.mount + hierarchy.file));
+  lower(least, limit_in(text_at(hierarchy.mount + hierarchy.file)));
 }
 
 /// Whether a list of controllers ("cpu,memory") includes memory.
@@ -164,12 +169,27 @@ std::optional<std::uint64_t> memory_limit(const std::string& root) {
   return least;
 }
 
+std::string ControlGroupFile::text() const {
+  if (!open) return text_at(path);
+  // The kernel writes the text anew whenever it is read from its beginning.
+  std::string text(kMaxText, '\0');
+  const ssize_t got = ::pread(open.get(), text.data(), text.size(), 0);
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  return text;
+}
+
 MemoryGroupFiles MemoryGroupFiles::in(const std::string& directory, int version) {
   if (version == 2)
-    return {version, directory + "/memory.events", directory + "/memory.current", directory + "/memory.max",
-            directory + "/memory.stat"};
-  return {version, directory + "/memory.oom_control", directory + "/memory.usage_in_bytes",
-          directory + "/memory.limit_in_bytes", directory + "/memory.stat"};
+    return {version,
+            {directory + "/memory.events"},
+            {directory + "/memory.current"},
+            {directory + "/memory.max"},
+            {directory + "/memory.stat"}};
+  return {version,
+          {directory + "/memory.oom_control"},
+          {directory + "/memory.usage_in_bytes"},
+          {directory + "/memory.limit_in_bytes"},
+          {directory + "/memory.stat"}};
 }
 
 std::vector<MemoryGroupFiles> memory_groups_of(pid_t pid, const std::string& root) {
@@ -180,23 +200,24 @@ std::vector<MemoryGroupFiles> memory_groups_of(pid_t pid, const std::string& roo
     std::vector<MemoryGroupFiles> groups;
     for (std::string name = group.name; !name.empty() && name != "/"; name = parent_of(name))
       groups.push_back(MemoryGroupFiles::in(group.mount + name, group.version));
-    const bool is_seen = !groups.empty() && oom_kills(groups.front().kills);
+    const bool is_seen = !groups.empty() && oom_kills(groups.front());
     if (is_seen) return groups;
     // A container often sees its own group as the root, whatever its name is outside.
     const bool is_ours = std::ranges::any_of(
         own, [&](const GroupName& each) { return each.version == group.version && each.name == group.name; });
-    groups = {MemoryGroupFiles::in(group.mount, group.version)};
-    if (is_ours && oom_kills(groups.front().kills)) return groups;
+    groups.clear();
+    groups.push_back(MemoryGroupFiles::in(group.mount, group.version));
+    if (is_ours && oom_kills(groups.front())) return groups;
   }
   return {};
 }
 
 namespace {
 
-/// The number behind this word in a file of words and numbers; nothing if there is none.
-std::optional<std::uint64_t> number_behind(const std::string& path, std::string_view word) {
-  std::ifstream file(path);
-  for (std::string line, key, value; std::getline(file, line);) {
+/// The number behind this word in lines of words and numbers; nothing if there is none.
+std::optional<std::uint64_t> number_behind(const std::string& text, std::string_view word) {
+  std::istringstream lines(text);
+  for (std::string line, key, value; std::getline(lines, line);) {
     std::istringstream fields(line);
     if (fields >> key >> value && key == word) return number_in<std::uint64_t>(value);
   }
@@ -205,18 +226,18 @@ std::optional<std::uint64_t> number_behind(const std::string& path, std::string_
 
 }  // namespace
 
-std::optional<std::uint64_t> oom_kills(const std::string& kills) {
-  return number_behind(kills, "oom_kill");
+std::optional<std::uint64_t> oom_kills(const MemoryGroupFiles& group) {
+  return number_behind(group.kills.text(), "oom_kill");
 }
 
 std::optional<MemoryUse> memory_use(const MemoryGroupFiles& group) {
-  const auto limit = read_limit(group.limit);
-  const auto usage = read_limit(group.usage);
+  const auto limit = limit_in(group.limit.text());
+  const auto usage = limit_in(group.usage.text());
   if (!limit || !usage || *limit == 0) return std::nullopt;
+  const std::string stat = group.stat.text();
   // Version 1 has the numbers without children as "inactive_file" and "active_file".
   const auto files = [&](const char* which) {
-    return number_behind(group.stat, std::string(group.version == 1 ? "total_" : "") + which + "_file")
-        .value_or(0);
+    return number_behind(stat, std::string(group.version == 1 ? "total_" : "") + which + "_file").value_or(0);
   };
   const auto less = [](std::uint64_t from, std::uint64_t what) { return from - std::min(from, what); };
   const std::uint64_t used = less(*usage, files("inactive"));
@@ -225,9 +246,10 @@ std::optional<MemoryUse> memory_use(const MemoryGroupFiles& group) {
 
 std::optional<std::uint64_t> available_memory() {
   constexpr std::uint64_t kKibibyte = 1024;
-  const auto available = number_behind("/proc/meminfo", "MemAvailable:");
+  const std::string told = text_at("/proc/meminfo");
+  const auto available = number_behind(told, "MemAvailable:");
   if (!available || memory_limit()) return std::nullopt;
-  return (*available + number_behind("/proc/meminfo", "SwapFree:").value_or(0)) * kKibibyte;
+  return (*available + number_behind(told, "SwapFree:").value_or(0)) * kKibibyte;
 }
 
 }  // namespace farport

@@ -10,6 +10,8 @@
 
 #include <sys/types.h>
 
+#include "base/unique_fd.hpp"
+
 namespace farport {
 
 struct ProcessUsage {
@@ -34,13 +36,22 @@ void drop_pages(std::span<std::byte> block);
 /// groups. Empty if there is no limit. `root`: of the file system, for tests.
 [[nodiscard]] std::optional<std::uint64_t> memory_limit(const std::string& root = "");
 
+/// A file of a control group.
+struct ControlGroupFile {
+  std::string path{};
+  UniqueFd open{};  ///< If it is open, it is read so, since its path may belong to another process's root.
+
+  /// What it says now; empty if it can't be read.
+  [[nodiscard]] std::string text() const;
+};
+
 /// The files of a memory control group, of version 2 or 1.
 struct MemoryGroupFiles {
   int version = 2;
-  std::string kills;  ///< memory.events or memory.oom_control
-  std::string usage;  ///< memory.current or memory.usage_in_bytes
-  std::string limit;  ///< memory.max or memory.limit_in_bytes
-  std::string stat;   ///< memory.stat
+  ControlGroupFile kills;  ///< memory.events or memory.oom_control
+  ControlGroupFile usage;  ///< memory.current or memory.usage_in_bytes
+  ControlGroupFile limit;  ///< memory.max or memory.limit_in_bytes
+  ControlGroupFile stat;   ///< memory.stat
 
   [[nodiscard]] static MemoryGroupFiles in(const std::string& directory, int version);
 };
@@ -48,9 +59,9 @@ struct MemoryGroupFiles {
 /// process sees them. None if its own can't be read here. `root` as above.
 [[nodiscard]] std::vector<MemoryGroupFiles> memory_groups_of(pid_t pid, const std::string& root = "");
 
-/// How many processes of its group the kernel has killed because the group ran out of memory, by the file
-/// that has that number; nothing if it is gone.
-[[nodiscard]] std::optional<std::uint64_t> oom_kills(const std::string& kills);
+/// How many processes of the group the kernel has killed because the group ran out of memory; nothing if it
+/// is gone.
+[[nodiscard]] std::optional<std::uint64_t> oom_kills(const MemoryGroupFiles& group);
 
 /// How much of a limit is used, in bytes. What was read from files and can be given back at once does not
 /// count, as it does not for kubelet.

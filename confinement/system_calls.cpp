@@ -60,10 +60,11 @@ constexpr std::array kAllowed{
 /// The same for a process that samples others.
 constexpr std::array kSampling{
     // Receiving the agent's requests and writing results.
-    "pipe2", "poll", "ppoll", "recvmsg",
+    "pipe2", "poll", "ppoll", "recvmsg", "sendmsg",
     // Files.
-    "access", "close", "close_range", "fcntl", "fcntl64", "fstat", "fstat64", "getdents64", "lseek",
-    "newfstatat", "pread64", "read", "readlink", "readlinkat", "readv", "stat", "statx", "write", "writev",
+    "access", "close", "close_range", "fcntl", "fcntl64", "fstat", "fstat64", "fstatfs", "fstatfs64",
+    "getdents64", "getxattr", "lseek", "newfstatat", "pread64", "read", "readlink", "readlinkat", "readv",
+    "stat", "statx", "write", "writev",
     // Memory.
     "brk", "madvise", "mremap", "munmap",
     // Sampling, and starting processes for it.

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "auth/tls_credentials.hpp"
+#include "cli/setup/helpers.hpp"
 #include "router/agent/doctor/doctor.hpp"
 #include "transport/race.hpp"
 
@@ -89,10 +90,14 @@ Task<std::vector<Diagnosis>> examine(LocalSearch& search, router::Doctor& doctor
 }  // namespace
 
 std::vector<Diagnosis> examine_here(const config::ServeSettings& settings) {
+  // First, while there are no threads.
+  const auto sampler = start_sampler(settings, make_silent_log());
   LocalSearch search(settings);
   router::Doctor doctor(search.loop(), search.registry(), search.discovery(),
-                        {settings.dump.directory, settings.dump.runtime_directory, settings.dump.max_bytes,
-                         settings.dump.keep_free_bytes},
+                        {{settings.dump.directory, settings.dump.runtime_directory, settings.dump.max_bytes,
+                          settings.dump.keep_free_bytes},
+                         sampler,
+                         router::own_group_opener(sampler)},
                         nullptr);
   return search.loop().run(examine(search, doctor));
 }

@@ -1,9 +1,7 @@
 #include "router/helpers/helper_process.hpp"
 
-#include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -14,50 +12,12 @@
 #include <unistd.h>
 
 #include "base/resources.hpp"
+#include "router/helpers/passed_message.hpp"
 #include "transport/child_process.hpp"
 #include "transport/event.hpp"
 
 namespace farport::router {
 namespace {
-
-/// A request with its descriptors, to be sent or received (unix(7), SCM_RIGHTS).
-class RequestMessage {
- public:
-  explicit RequestMessage(std::span<char> request) : part_{request.data(), request.size()} {
-    header_.msg_iov = &part_;
-    header_.msg_iovlen = 1;
-    header_.msg_control = space_.data();
-    header_.msg_controllen = space_.size();
-  }
-  RequestMessage(const RequestMessage&) = delete;
-  RequestMessage& operator=(const RequestMessage&) = delete;
-
-  void enclose(const std::vector<int>& descriptors) {
-    const std::size_t size = descriptors.size() * sizeof(int);
-    cmsghdr* const control = CMSG_FIRSTHDR(&header_);
-    control->cmsg_level = SOL_SOCKET;
-    control->cmsg_type = SCM_RIGHTS;
-    control->cmsg_len = CMSG_LEN(size);
-    header_.msg_controllen = CMSG_SPACE(size);
-    std::memcpy(CMSG_DATA(control), descriptors.data(), size);
-  }
-  [[nodiscard]] std::vector<UniqueFd> enclosed() {
-    std::vector<UniqueFd> owned;
-    const cmsghdr* const control = CMSG_FIRSTHDR(&header_);
-    if (control == nullptr || control->cmsg_type != SCM_RIGHTS) return owned;
-    const std::size_t count = (control->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    std::vector<int> descriptors(count);
-    std::memcpy(descriptors.data(), CMSG_DATA(control), count * sizeof(int));
-    for (const int descriptor : descriptors) owned.emplace_back(descriptor);
-    return owned;
-  }
-  [[nodiscard]] msghdr& header() { return header_; }
-
- private:
-  msghdr header_{};
-  iovec part_;
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * (HelperProcess::kMaxDescriptors + 1))> space_{};
-};
 
 /// Has the kernel kill this process once nobody can write to the pipe any more (fcntl(2), F_SETSIG).
 void end_with_lifeline(int lifeline) {
@@ -83,11 +43,9 @@ int keep_only(int descriptor) {
 [[noreturn]] void serve(int requests, const HelperProcess::Work& work) {
   std::vector<char> request(HelperProcess::kMaxRequest);
   for (;;) {
-    RequestMessage message(request);
-    const ssize_t got = ::recvmsg(requests, &message.header(), MSG_CMSG_CLOEXEC);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) ::_exit(0);
-    std::vector<UniqueFd> descriptors = message.enclosed();
+    PassedMessage message = receive_passed(requests, request);
+    if (message.bytes <= 0) ::_exit(0);
+    std::vector<UniqueFd> descriptors = std::move(message.descriptors);
     if (descriptors.empty()) continue;
     const pid_t self = ::getpid();
     // fork(2) would run handlers of libraries. They would use descriptors that are closed here, and whose
@@ -100,7 +58,8 @@ int keep_only(int descriptor) {
     ::close(requests);
     std::signal(SIGCHLD, SIG_DFL);
     try {
-      work.run(std::string_view(request.data(), static_cast<std::size_t>(got)), std::move(descriptors));
+      work.run(std::string_view(request.data(), static_cast<std::size_t>(message.bytes)),
+               std::move(descriptors));
     } catch (...) {
       // Don't run any code of the process that this one was forked from.
       ::_exit(1);
@@ -176,11 +135,8 @@ transport::Task<void> HelperProcess::ended(transport::Loop& loop) const {
 Result<Lifeline> HelperProcess::begin(std::string_view request, std::vector<int> descriptors) const {
   ASSIGN_OR_RETURN(auto lifeline, make_pipe(O_CLOEXEC));
   descriptors.push_back(lifeline.reading.get());
-  std::vector<char> bytes(request.begin(), request.end());
-  RequestMessage message(bytes);
-  message.enclose(descriptors);
-  if (::sendmsg(requests_.get(), &message.header(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-    return fail_errno("reach the process", name_, errno, "start the agent again");
+  const int failed = send_passed(requests_.get(), request, descriptors);
+  if (failed != 0) return fail_errno("reach the process", name_, failed, "start the agent again");
   return Lifeline(std::move(lifeline.reading), std::move(lifeline.writing));
 }
 

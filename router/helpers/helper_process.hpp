@@ -46,7 +46,7 @@ class HelperProcess {
  public:
   /// The most bytes of a request.
   static constexpr std::size_t kMaxRequest = 16 * 1024;
-  static constexpr std::size_t kMaxDescriptors = 3;  ///< In addition to the lifeline.
+  static constexpr std::size_t kMaxDescriptors = 3;  ///< In addition to the lifeline (passed_message.hpp).
 
   /// What a helper does.
   struct Work {

@@ -10,8 +10,10 @@ import tempfile
 from harness import needs, proc, wait
 from harness.api import Api
 from harness.case import Case, main
+from harness.host import as_user
 from harness.hotspot import Hotspot
 from harness.memory_group import MemoryGroup
+from harness.nobody import NOBODY, as_nobody, pair_of_nobody
 
 MEBIBYTE = 1 << 20
 # Each has a stack of 8 MiB that it hardly uses, and a dump has all of it.
@@ -140,6 +142,34 @@ class NearItsLimit(Harm):
         self.assertGreater(self.group.killed(), 0)
 
 
+class FromASidecar(Harm):
+    """An agent in a container of its own, that may not look into processes: it is not root, and Landlock confines it."""
+
+    def setUp(self):
+        self.groups = [MemoryGroup(self.lab.far, 1024 * MEBIBYTE, name) for name in ("-app", "-agent")]
+        for group in self.groups:
+            self.addCleanup(group.remove)
+        directory = self.lab.new_directory(self.lab.far, "shared")
+        os.chmod(directory, 0o1777)
+        self.application = self.use(Hotspot(self.lab.far, "managed", "--sleepers", THREADS, user=NOBODY, directory=directory,
+                                            prefix=self.groups[0].prefix_of_container))
+        pair = pair_of_nobody(self.lab.agent_pair, self.lab.new_directory(self.lab.far, "keys"))
+        self.agent = self.use(self.lab.agent(search=[directory], pair=pair, enter=[
+            *self.lab.far.enter, *self.groups[1].prefix_of_container, *as_user(NOBODY)]))
+        wait.until(lambda: "Landlock" in self.agent.log(), self.agent.log)
+        wait.until(lambda: Api(self.lab).runtimes().get(self.application.pid_inside), self.agent.log)
+
+    def test_it_knows_what_is_left_to_the_application(self):
+        self.groups[0].leave(12 * MEBIBYTE)
+        for kind in TYPES:
+            self.assertRegex(self.refused("--type", kind), r"\d+ MiB of memory are left in its control group")
+        done = self.lab.near.run(needs.farport(), "doctor", self.agent.remote, *self.lab.tools_pair.flags())
+        self.assertRegex(done.stdout, r"can't be dumped: \d+ MiB of memory are left in its control group")
+        self.assertEqual(self.groups[0].killed(), 0)
+        self.groups[0].limit(1024 * MEBIBYTE)
+        self.assert_ok(self.dump("--type", "mini"))
+
+
 class NoCreatedump(Harm):
     """Applications whose runtime can't start createdump."""
 
@@ -147,6 +177,24 @@ class NoCreatedump(Harm):
         """One that sees its createdump, "$0", as the script leaves it."""
         (createdump,) = glob.glob(f"{needs.dotnet_root()}/shared/Microsoft.NETCore.App/*/createdump")
         return [needs.program("unshare"), "--mount", "sh", "-c", f'{script} && exec "$@"', createdump]
+
+    def test_a_confined_agent_sees_it_too(self):
+        """One that is not root, which Landlock keeps from looking into processes."""
+        directory = self.lab.new_directory(self.lab.far, "shared")
+        os.chmod(directory, 0o1777)
+        pair = pair_of_nobody(self.lab.agent_pair, self.lab.new_directory(self.lab.far, "keys"))
+        self.agent = self.use(self.lab.agent(search=[directory], pair=pair, enter=as_nobody(self.lab.far)))
+        script = 'cp "$0" /dev/shm/createdump && chmod 644 /dev/shm/createdump && mount --bind /dev/shm/createdump "$0"'
+        application = self.use(self.lab.orders(directory=directory, enter=[
+            *self.lab.far.enter, *self.application(script), *as_user(NOBODY)]))
+        self.agent.wait_for(application)
+        self.assertIn("Landlock", self.agent.log())
+        for kind in TYPES:
+            self.assertIn("may not execute it", self.refused("--type", kind, target="orders"))
+        done = self.lab.near.run(needs.farport(), "doctor", self.agent.remote, *self.lab.tools_pair.flags())
+        self.assertIn("may not execute it", done.stdout)
+        self.assert_ok(self.lab.near.run(needs.farport(), "counters", self.agent.remote, "--duration", "1s",
+                                         *self.lab.tools_pair.flags()))
 
     def test_it_is_not_asked_and_stays_reachable(self):
         scripts = {"there is no createdump": 'mount --bind /dev/null "$0"',

@@ -65,7 +65,7 @@ struct Doctor::Look {
   transport::Condition changed;
 };
 
-Doctor::Doctor(transport::Loop& loop, Registry& registry, const Discovery& discovery, DumpSettings dump,
+Doctor::Doctor(transport::Loop& loop, Registry& registry, const Discovery& discovery, DumpLooks dump,
                std::function<bool()> samples)
     : loop_(loop),
       registry_(registry),
@@ -168,9 +168,8 @@ Task<void> Doctor::look_at_process(Runtime runtime, LookPtr look, bool answers) 
   };
   const auto facts = std::make_shared<Facts>();
   const transport::PeerCredentials process = port->process();
-  std::function<void()> work = [facts, process, socket = port->path(), runtime, settings = dump_,
-                                own = own_] {
-    facts->dump = look_at_dump(settings, process, socket, runtime);
+  std::function<void()> work = [facts, process, socket = port->path(), runtime, by = dump_, own = own_] {
+    facts->dump = look_at_dump(by, process, socket, runtime);
     facts->profile = look_at_profile(process.pid, process.uid, own);
   };
   const Result<void> looked = co_await process_looks_.run(process.pid, process.uid, std::move(work));
@@ -182,7 +181,7 @@ Task<void> Doctor::look_at_process(Runtime runtime, LookPtr look, bool answers) 
          "could not be looked at"}));
     co_return;
   }
-  Verdict dump = answers ? judge_dump(facts->dump, name, own_) : unanswered(runtime);
+  Verdict dump = answers ? judge_dump(facts->dump, name) : unanswered(runtime);
   look->found.push_back(of_runtime(runtime, step::kDump, std::move(dump)));
   const bool samples = !samples_ || samples_();
   Verdict profile = samples ? judge_profile(facts->profile, name) : no_sampler(name);

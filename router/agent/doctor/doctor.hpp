@@ -20,7 +20,7 @@ namespace farport::router {
 class Doctor {
  public:
   /// `samples` says whether the process that takes profiles runs; null if none is needed.
-  Doctor(transport::Loop& loop, Registry& registry, const Discovery& discovery, DumpSettings dump,
+  Doctor(transport::Loop& loop, Registry& registry, const Discovery& discovery, DumpLooks dump,
          std::function<bool()> samples);
   Doctor(const Doctor&) = delete;
   Doctor& operator=(const Doctor&) = delete;
@@ -52,7 +52,7 @@ class Doctor {
   transport::Loop& loop_;
   Registry& registry_;
   const Discovery& discovery_;
-  DumpSettings dump_;
+  DumpLooks dump_;
   std::function<bool()> samples_;
   OwnConfinement own_;
   ProbeSlots slots_;

@@ -39,8 +39,9 @@ bool is_dumpable(pid_t pid, uid_t user) {
   return ::stat(directory_of_process(pid).c_str(), &status) != 0 || status.st_uid == user;
 }
 
-void look_at_process(DumpFacts& facts, const transport::PeerCredentials& process, bool native) {
-  facts.createdump = find_createdump(process.pid, native);
+void look_at_rights(DumpFacts& facts, const SamplerProcess* sampler,
+                    const transport::PeerCredentials& process, bool native) {
+  facts.createdump = look_for_createdump(sampler, process.pid, process.uid, native);
   if (process.pid <= 0) return;
   facts.ptrace_scope = ptrace_scope();
   facts.dumpable = is_dumpable(process.pid, process.uid);
@@ -50,10 +51,9 @@ void look_at_process(DumpFacts& facts, const transport::PeerCredentials& process
   }
 }
 
-void look_at_directory(DumpFacts& facts, const DumpSettings& settings,
-                       const transport::PeerCredentials& process, const std::string& socket,
-                       const std::string& name) {
-  auto shared = find_shared_directory(settings, process, socket);
+void look_at_directory(DumpFacts& facts, const DumpLooks& by, const transport::PeerCredentials& process,
+                       const std::string& socket, const std::string& name) {
+  auto shared = find_shared_directory(by.settings, process, socket);
   if (!shared) {
     facts.no_directory = shared.error();
     return;
@@ -68,10 +68,10 @@ void look_at_directory(DumpFacts& facts, const DumpSettings& settings,
   constexpr auto kWithHeap = ipc::DumpType::with_heap;
   const bool takes = reading_takes_memory();
   const std::uint64_t size = status ? dump_need(*status, kWithHeap, takes).file : 0;
-  const Result<void> enough = check_space(**directory, settings, name, {size, 0});
+  const Result<void> enough = check_space(**directory, by.settings, name, {size, 0});
   if (!enough) facts.no_directory = enough.error();
   if (!status) return;
-  const auto group = MemoryGroup::find(process.pid, transport::start_time_of(process.pid));
+  const auto group = MemoryGroup::find(process, transport::start_time_of(process.pid), by.open_own_group);
   const MemoryLeft left{group ? group->room() : std::nullopt, available_memory()};
   const std::string into_memory = (*directory)->is_in_memory() ? (*directory)->path_for_runtime() : "";
   const Result<void> heap = check_memory(left, name, *status, kWithHeap, takes, into_memory);
@@ -134,24 +134,17 @@ std::optional<Verdict> against_heap(const DumpFacts& facts, const std::string& n
   return std::nullopt;
 }
 
-/// Why createdump could not be looked for; empty if it could.
-std::string unseen(const DumpFacts& facts, const OwnConfinement& own) {
-  if (facts.createdump.state != State::unknown) return {};
-  return own.files ? "the agent's own confinement (Landlock) keeps it from looking into processes"
-                   : facts.createdump.why;
-}
-
 }  // namespace
 
-DumpFacts look_at_dump(const DumpSettings& settings, const transport::PeerCredentials& process,
+DumpFacts look_at_dump(const DumpLooks& by, const transport::PeerCredentials& process,
                        const std::string& socket, const Runtime& runtime) {
   DumpFacts facts;
-  look_at_process(facts, process, runtime.native);
-  look_at_directory(facts, settings, process, socket, runtime.name);
+  look_at_rights(facts, by.sampler.get(), process, runtime.native);
+  look_at_directory(facts, by, process, socket, runtime.name);
   return facts;
 }
 
-Verdict judge_dump(const DumpFacts& facts, const std::string& name, const OwnConfinement& own) {
+Verdict judge_dump(const DumpFacts& facts, const std::string& name) {
   if (facts.no_directory) {
     return refused(name, facts.no_directory->on + ": " + facts.no_directory->why, facts.no_directory->hint,
                    "there is no place for it");
@@ -160,8 +153,9 @@ Verdict judge_dump(const DumpFacts& facts, const std::string& name, const OwnCon
   if (auto why = against_tracing(facts, name)) return *why;
   if (auto why = against_heap(facts, name)) return *why;
   const std::string where = " can be dumped, into " + facts.directory;
-  if (const std::string why = unseen(facts, own); !why.empty()) {
-    return {{Level::warning, name + where + ", if it has a createdump: that was not looked for, since " + why,
+  if (facts.createdump.state == State::unknown) {
+    return {{Level::warning,
+             name + where + ", if it has a createdump: that can't be seen, since " + facts.createdump.why,
              "farport dump tries it; the application stands still meanwhile"},
             "can be dumped if there is a createdump, which can't be seen"};
   }

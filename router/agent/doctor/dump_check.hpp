@@ -1,6 +1,7 @@
 // Whether a runtime can be dumped or profiled: the facts that decide it, and the verdict that follows.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,16 +9,17 @@
 #include <sys/types.h>
 
 #include "base/finding.hpp"
-#include "router/agent/dumps/createdump.hpp"
 #include "router/agent/dumps/dump_directory.hpp"
+#include "router/agent/runtimes/createdump.hpp"
+#include "router/agent/runtimes/memory_group.hpp"
 #include "router/agent/sampler/perf_counters.hpp"
+#include "router/agent/sampler/sampler_process.hpp"
 #include "router/wire/runtime.hpp"
 
 namespace farport::router {
 
 /// Rights that the agent has given up and that a check would need.
 struct OwnConfinement {
-  bool files = false;         ///< Landlock, which also forbids looking into processes.
   bool system_calls = false;  ///< A filter that lacks the system calls of profiling.
 };
 
@@ -40,13 +42,20 @@ struct DumpFacts {
   std::optional<Error> no_memory{};     ///< Why it would not live through the smallest one.
 };
 
+/// What the look at a dump needs of the agent.
+struct DumpLooks {
+  DumpSettings settings;
+  std::shared_ptr<const SamplerProcess> sampler;  ///< May be null.
+  OwnGroupOpener open_own_group;
+};
+
 /// Examines a runtime's process, and makes and removes a directory for a dump. `socket` is the path of the
 /// runtime's socket. Blocks for as long as the process likes.
-[[nodiscard]] DumpFacts look_at_dump(const DumpSettings& settings, const transport::PeerCredentials& process,
+[[nodiscard]] DumpFacts look_at_dump(const DumpLooks& by, const transport::PeerCredentials& process,
                                      const std::string& socket, const Runtime& runtime);
 
 /// Decides by these facts. `name` is the runtime's.
-[[nodiscard]] Verdict judge_dump(const DumpFacts& facts, const std::string& name, const OwnConfinement& own);
+[[nodiscard]] Verdict judge_dump(const DumpFacts& facts, const std::string& name);
 
 /// The facts that decide whether the kernel lets a runtime be profiled (perf_event_open(2)).
 struct ProfileFacts : PerfFacts {

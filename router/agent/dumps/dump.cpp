@@ -181,7 +181,9 @@ Task<Result<SharedDirectory>> Dumps::find_shared(transport::PeerCredentials proc
 
 Task<Createdump> Dumps::find_writer(transport::PeerCredentials process, bool native) {
   const auto found = std::make_shared<Createdump>();
-  std::function<void()> look = [found, pid = process.pid, native] { *found = find_createdump(pid, native); };
+  std::function<void()> look = [found, process, native, sampler = sampler_] {
+    *found = look_for_createdump(sampler.get(), process.pid, process.uid, native);
+  };
   const Result<void> looked = co_await looks_.run(process.pid, process.uid, std::move(look));
   Createdump unknown;
   if (!looked) unknown.why = looked.error().why;

@@ -15,12 +15,13 @@
 #include "ipc/message.hpp"
 #include "ipc/payload.hpp"
 #include "router/agent/dumps/core_size.hpp"
-#include "router/agent/dumps/createdump.hpp"
 #include "router/agent/dumps/dump_directory.hpp"
 #include "router/agent/dumps/dump_need.hpp"
+#include "router/agent/runtimes/createdump.hpp"
 #include "router/agent/runtimes/memory_group.hpp"
 #include "router/agent/runtimes/registry.hpp"
 #include "router/agent/runtimes/user_shares.hpp"
+#include "router/agent/sampler/sampler_process.hpp"
 #include "transport/stream.hpp"
 #include "transport/task_set.hpp"
 
@@ -42,12 +43,15 @@ void wake_stopped(pid_t runtime);
 /// The dumps under way, at most one for each runtime.
 class Dumps {
  public:
-  Dumps(transport::Loop& loop, Log log, Registry& registry, MemoryGroups& groups, DumpSettings settings)
+  /// `sampler` may be null.
+  Dumps(transport::Loop& loop, Log log, Registry& registry, MemoryGroups& groups, DumpSettings settings,
+        std::shared_ptr<const SamplerProcess> sampler)
       : loop_(loop),
         log_(std::move(log)),
         registry_(registry),
         groups_(groups),
         settings_(std::move(settings)),
+        sampler_(std::move(sampler)),
         looks_(loop),
         endings_(loop) {
     // While this may still be found out.
@@ -83,6 +87,7 @@ class Dumps {
   Registry& registry_;
   MemoryGroups& groups_;
   DumpSettings settings_;
+  std::shared_ptr<const SamplerProcess> sampler_;
   std::map<std::string, Job*, std::less<>> jobs_;  ///< By the runtime's id.
   ProcessLooks looks_;
   transport::TaskSet endings_;

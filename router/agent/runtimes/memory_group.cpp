@@ -6,49 +6,12 @@
 #include <string>
 #include <utility>
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <linux/magic.h>
-#include <linux/openat2.h>
-#include <sys/vfs.h>
-
 #include "base/files.hpp"
 #include "base/process_stat.hpp"
-#include "router/agent/runtimes/process_root.hpp"
 #include "transport/child_process.hpp"
 
 namespace farport::router {
 namespace {
-
-/// Opens a file of control groups that another process sees at this path. The process may have put anything
-/// there, so nothing else is opened for more than a look at its type.
-UniqueFd open_group_file(const ProcessRoot& root, const std::string& path) {
-  UniqueFd file =
-      root.open_beneath(path, O_PATH | O_NOFOLLOW | O_CLOEXEC, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
-  struct statfs system {};
-  const bool is_group = file && ::fstatfs(file.get(), &system) == 0 &&
-                        (system.f_type == CGROUP2_SUPER_MAGIC || system.f_type == CGROUP_SUPER_MAGIC);
-  return is_group ? std::move(file) : UniqueFd();
-}
-
-/// What a process sees as its own group, with the descriptors that its paths lead to.
-std::optional<MemoryGroupFiles> hold_own_group(pid_t pid, std::vector<UniqueFd>& held) {
-  const auto root = ProcessRoot::open(pid);
-  if (!root) return std::nullopt;
-  const auto hold = [&](std::string& path) {
-    UniqueFd file = open_group_file(*root, path);
-    path = file ? fmt::format("/proc/self/fd/{}", file.get()) : std::string();
-    if (file) held.push_back(std::move(file));
-  };
-  for (const auto& [directory, version] :
-       {std::pair("/sys/fs/cgroup", 2), std::pair("/sys/fs/cgroup/memory", 1)}) {
-    MemoryGroupFiles files = MemoryGroupFiles::in(directory, version);
-    for (std::string* const path : {&files.kills, &files.usage, &files.limit, &files.stat}) hold(*path);
-    if (!files.kills.empty()) return files;
-    held.clear();
-  }
-  return std::nullopt;
-}
 
 std::string names_of_groups(pid_t pid) {
   constexpr std::size_t kMostNames = std::size_t{64} * 1024;
@@ -57,16 +20,18 @@ std::string names_of_groups(pid_t pid) {
 
 }  // namespace
 
-std::optional<MemoryGroup> MemoryGroup::find(pid_t pid, std::uint64_t start) {
+std::optional<MemoryGroup> MemoryGroup::find(const transport::PeerCredentials& process, std::uint64_t start,
+                                             const OwnGroupOpener& open_own) {
+  const pid_t pid = process.pid;
   if (pid <= 0) return std::nullopt;
   MemoryGroup group;
   group.groups_ = memory_groups_of(pid);
   if (group.groups_.empty()) {
-    auto own = hold_own_group(pid, group.held_);
+    auto own = open_own(pid, process.uid);
     if (!own) return std::nullopt;
     group.groups_.push_back(std::move(*own));
   }
-  const auto kills = oom_kills(group.groups_.front().kills);
+  const auto kills = oom_kills(group.groups_.front());
   // The pid may belong to another process by now.
   if (!kills || transport::start_time_of(pid) != start) return std::nullopt;
   group.kills_ = *kills;
@@ -76,11 +41,11 @@ std::optional<MemoryGroup> MemoryGroup::find(pid_t pid, std::uint64_t start) {
 }
 
 bool MemoryGroup::is_current() const {
-  return oom_kills(groups_.front().kills).has_value() && names_of_groups(pid_) == names_;
+  return oom_kills(groups_.front()).has_value() && names_of_groups(pid_) == names_;
 }
 
 std::uint64_t MemoryGroup::kills() const {
-  return oom_kills(groups_.front().kills).value_or(0);
+  return oom_kills(groups_.front()).value_or(0);
 }
 
 bool MemoryGroup::ran_out() const {
@@ -124,9 +89,9 @@ transport::Task<Result<MemoryGroups::Seen>> MemoryGroups::look(std::string runti
   const auto seen = std::make_shared<Seen>();
   if (known != known_.end()) seen->group = known->second.lock();
   const transport::PeerCredentials process = port->process();
-  std::function<void()> work = [seen, pid = process.pid, start = port->process_start()] {
+  std::function<void()> work = [seen, process, start = port->process_start(), open_own = open_own_] {
     if (seen->group == nullptr || !seen->group->is_current()) {
-      auto found = MemoryGroup::find(pid, start);
+      auto found = MemoryGroup::find(process, start, open_own);
       seen->group = found ? std::make_shared<const MemoryGroup>(std::move(*found)) : nullptr;
     }
     if (seen->group == nullptr) return;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,7 +14,6 @@
 
 #include "base/error.hpp"
 #include "base/resources.hpp"
-#include "base/unique_fd.hpp"
 #include "router/agent/runtimes/registry.hpp"
 #include "router/agent/runtimes/user_shares.hpp"
 #include "transport/loop.hpp"
@@ -21,12 +21,16 @@
 
 namespace farport::router {
 
+/// Opens the files of a process's control group where that process sees its own, as in a container. Nothing
+/// if it sees none. May take as long as the process likes, and be called by any thread.
+using OwnGroupOpener = std::function<std::optional<MemoryGroupFiles>(pid_t pid, uid_t user)>;
+
 class MemoryGroup {
  public:
-  /// Finds the group of the process: among the groups that this process sees, or else, as in a container,
-  /// where that process sees its own. Nothing if neither can be read. May wait for file systems that the
-  /// process has chosen. `start`: of the process (base/process_stat.hpp).
-  [[nodiscard]] static std::optional<MemoryGroup> find(pid_t pid, std::uint64_t start);
+  /// Finds the group of the process: among the groups that this process sees, or else by `open_own`. Nothing
+  /// if neither can be read. `start`: of the process (base/process_stat.hpp).
+  [[nodiscard]] static std::optional<MemoryGroup> find(const transport::PeerCredentials& process,
+                                                       std::uint64_t start, const OwnGroupOpener& open_own);
 
   /// How many processes in the group the kernel has killed for lack of memory. 0 once the group is gone.
   [[nodiscard]] std::uint64_t kills() const;
@@ -46,7 +50,6 @@ class MemoryGroup {
  private:
   [[nodiscard]] std::vector<MemoryUse> uses() const;
 
-  std::vector<UniqueFd> held_;  ///< What the files' paths lead to, if they are another process's.
   std::vector<MemoryGroupFiles> groups_;
   std::uint64_t kills_ = 0;  ///< At the beginning.
   pid_t pid_ = 0;
@@ -88,7 +91,8 @@ class MemoryClaim {
 /// has a thread of its own.
 class MemoryGroups {
  public:
-  MemoryGroups(transport::Loop& loop, Registry& registry) : registry_(registry), looks_(loop) {}
+  MemoryGroups(transport::Loop& loop, Registry& registry, OwnGroupOpener open_own)
+      : registry_(registry), open_own_(std::move(open_own)), looks_(loop) {}
   MemoryGroups(const MemoryGroups&) = delete;
   MemoryGroups& operator=(const MemoryGroups&) = delete;
 
@@ -112,6 +116,7 @@ class MemoryGroups {
 
  private:
   Registry& registry_;
+  OwnGroupOpener open_own_;
   std::map<std::string, std::weak_ptr<const MemoryGroup>> known_;  ///< By the runtime's id.
   MemoryClaim::Claims claims_;
   ProcessLooks looks_;

@@ -75,6 +75,10 @@ UniqueFd ProcessRoot::open_beneath(const std::string& path, int flags, std::uint
   return UniqueFd(static_cast<int>(::syscall(SYS_openat2, root_.get(), inside.c_str(), &how, sizeof how)));
 }
 
+std::string ProcessRoot::path_of(int file, const std::string& path) const {
+  return entered_ ? path : "/proc/self/fd/" + std::to_string(file);
+}
+
 namespace {
 
 constexpr std::size_t kMaxMap = 4096;

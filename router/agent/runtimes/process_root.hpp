@@ -30,6 +30,9 @@ class ProcessRoot {
   /// keep the path beneath the root. If the result is empty, errno says why.
   [[nodiscard]] UniqueFd open_beneath(const std::string& path, int flags, std::uint64_t resolve) const;
 
+  /// A path by which this process reaches what open_beneath() has opened at `path`.
+  [[nodiscard]] std::string path_of(int file, const std::string& path) const;
+
   /// The directory of the process's program; empty if that can't be read.
   [[nodiscard]] std::string program_directory() const;
 

@@ -26,6 +26,7 @@
 #include "router/agent/sampler/perf_counters.hpp"
 #include "router/agent/sampler/thread_walker.hpp"
 #include "router/agent/sampler/user_files.hpp"
+#include "router/helpers/passed_message.hpp"
 #include "router/wire/samples.hpp"
 
 namespace farport::router {
@@ -435,6 +436,11 @@ constexpr std::size_t kDescriptors = 3;
 /// The first byte of a request.
 constexpr char kSample = 's';
 constexpr char kSendModules = 'm';
+constexpr char kLook = 'l';
+
+constexpr int kLookMilliseconds = 2000;
+/// Of an answer to a look: two paths.
+constexpr std::size_t kMaxSeen = 16 * 1024;
 
 template <typename Request>
 std::string encoded(char what, const Request& request) {
@@ -450,6 +456,8 @@ std::optional<Request> decoded(char what, std::string_view bytes) {
 }
 
 void take(std::string_view bytes, const std::vector<UniqueFd>& descriptors) {
+  const auto look = decoded<LookRequest>(kLook, bytes);
+  if (look && descriptors.size() == 1) return look_at_process(*look, descriptors.front());
   if (descriptors.size() != kDescriptors) return;
   if (const auto sampling = decoded<SamplingRequest>(kSample, bytes))
     run_sampling(*sampling, descriptors[0], descriptors[1], descriptors[2]);
@@ -478,6 +486,27 @@ Result<SamplerEnds> SamplerProcess::begin(std::string_view request, const Unique
   ASSIGN_OR_RETURN(auto lifeline,
                    process_.begin(request, {process.get(), answer.writing.get(), control.reading.get()}));
   return SamplerEnds{std::move(answer.reading), std::move(control.writing), std::move(lifeline)};
+}
+
+Result<Seen> SamplerProcess::look(const LookRequest& request) const {
+  ASSIGN_OR_RETURN(auto answer, make_socket_pair(SOCK_SEQPACKET));
+  std::vector<char> bytes(kMaxSeen);
+  PassedMessage message;
+  bool answered = false;
+  {
+    ASSIGN_OR_RETURN(const auto lifeline, process_.begin(encoded(kLook, request), {answer.theirs.get()}));
+    answer.theirs.reset();
+    pollfd waited{answer.ours.get(), POLLIN, 0};
+    answered = ::poll(&waited, 1, kLookMilliseconds) > 0;
+    if (answered) message = receive_passed(answer.ours.get(), bytes);
+  }
+  // What the process blocks can't be killed. Wait for its end, so that it counts as one of its user's looks.
+  pollfd gone{answer.ours.get(), 0, 0};
+  std::ignore = ::poll(&gone, 1, -1);
+  if (!answered || message.bytes < 0)
+    return fail("look at", "process " + std::to_string(request.process), "it blocks that");
+  return Seen{std::string(bytes.data(), static_cast<std::size_t>(message.bytes)),
+              std::move(message.descriptors)};
 }
 
 }  // namespace farport::router

@@ -14,6 +14,7 @@
 #include "base/unique_fd.hpp"
 #include "router/agent/sampler/module_archive.hpp"
 #include "router/agent/sampler/perf_record.hpp"
+#include "router/agent/sampler/process_look.hpp"
 #include "router/agent/sampler/sampler_answer.hpp"
 #include "router/helpers/helper_process.hpp"
 #include "router/wire/samples.hpp"
@@ -112,6 +113,12 @@ struct SamplerEnds {
   Lifeline lifeline;
 };
 
+/// What look_at_process() has sent.
+struct Seen {
+  std::string bytes;
+  std::vector<UniqueFd> descriptors;
+};
+
 /// The helper process. It is forked before the agent has given anything up, so that the agent, which faces
 /// the network, needs none of the rights for sampling.
 class SamplerProcess {
@@ -125,6 +132,9 @@ class SamplerProcess {
   [[nodiscard]] Result<SamplerEnds> begin(const SamplingRequest& request, const UniqueFd& process) const;
   /// Has its modules sent.
   [[nodiscard]] Result<SamplerEnds> begin(const ModulesRequest& request, const UniqueFd& process) const;
+  /// Has a process looked at. Blocks for as long as the process likes, and may be called by any thread.
+  /// Errors: the helper has ended, or has not answered within two seconds.
+  [[nodiscard]] Result<Seen> look(const LookRequest& request) const;
 
  private:
   [[nodiscard]] Result<SamplerEnds> begin(std::string_view request, const UniqueFd& process) const;

@@ -4,18 +4,19 @@ import errno
 import os
 import subprocess
 
-from harness import wait
+from harness import needs, wait
 
 OWN_GROUPS = "/proc/self/cgroup"
 MOUNT = "/sys/fs/cgroup"
 
 
 class MemoryGroup:
-    """Limits what programs on a host may use. Start them with `prefix` before their arguments."""
+    """Limits what programs on a host may use. Start them with `prefix` before their arguments, or with `prefix_of_container`,
+    by which they see this group alone, as its root. `name`: of another one for the same host."""
 
-    def __init__(self, host, limit):
+    def __init__(self, host, limit, name=""):
         self._version, own = self._find()
-        self._name = host.network
+        self._name = host.network + name
         self._group = os.path.join(own, self._name)
         root = MOUNT if self._version == 2 else f"{MOUNT}/memory"
         self._directory = root + self._group
@@ -23,6 +24,8 @@ class MemoryGroup:
         self.limit(limit)
         self._mount_in(host)
         self.prefix = ["sh", "-c", 'echo 0 > "$0" && exec "$@"', f"{root}{self._group}/cgroup.procs"]
+        self.prefix_of_container = [*self.prefix, needs.program("unshare"), "--cgroup", "--mount", "sh", "-c",
+                                    f'mount --bind "$0" {root} && exec "$@"', f"{root}{self._group}"]
 
     @staticmethod
     def _find():

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -29,8 +30,13 @@ class Root {
   /// The file of process 7's group, without the root.
   [[nodiscard]] std::string oom_file() const {
     const auto groups = farport::memory_groups_of(7, path_);
-    const std::string file = groups.empty() ? "" : groups.front().kills;
+    const std::string file = groups.empty() ? "" : groups.front().kills.path;
     return file.substr(std::min(path_.size(), file.size()));
+  }
+  /// The number in that file.
+  [[nodiscard]] std::optional<std::uint64_t> kills() const {
+    const auto groups = farport::memory_groups_of(7, path_);
+    return groups.empty() ? std::nullopt : farport::oom_kills(groups.front());
   }
   [[nodiscard]] std::string path(const std::string& file) const { return path_ + file; }
 
@@ -87,14 +93,14 @@ TEST_CASE("how often the kernel has killed for lack of memory is in the group's 
   root.put("/sys/fs/cgroup/memory/docker/1/memory.oom_control",
            "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
   CHECK(root.oom_file() == "/sys/fs/cgroup/memory/docker/1/memory.oom_control");
-  CHECK(farport::oom_kills(root.path(root.oom_file())) == 3);
+  CHECK(root.kills() == 3);
   root.put("/proc/7/cgroup", "0::/pod/2\n");
   root.put("/sys/fs/cgroup/pod/2/memory.events", "low 0\nhigh 0\nmax 9\noom 1\noom_kill 1\n");
-  CHECK(farport::oom_kills(root.path(root.oom_file())) == 1);
+  CHECK(root.kills() == 1);
   // Outside of what this process sees.
   root.put("/proc/7/cgroup", "0::/../pod/2\n");
   CHECK(root.oom_file().empty());
-  CHECK(!farport::oom_kills(root.path("/nothing")));
+  CHECK(!root.kills());
 }
 
 TEST_CASE("how much memory a group uses is without what can be given back", "[base]") {
@@ -118,6 +124,17 @@ TEST_CASE("how much memory a group uses is without what can be given back", "[ba
   CHECK(use()->used == 0);
   CHECK(use()->room == 2000);
   CHECK(farport::memory_groups_of(7, root.path("")).size() == 2);
+}
+
+TEST_CASE("a file of a control group that is open is read again and again", "[base]") {
+  const Root root;
+  root.put("/memory.max", "20\n");
+  farport::ControlGroupFile file{root.path("/nothing")};
+  CHECK(file.text().empty());
+  file.open = farport::UniqueFd(::open(root.path("/memory.max").c_str(), O_RDONLY | O_CLOEXEC));
+  CHECK(file.text() == "20\n");
+  root.put("/memory.max", "max\n");
+  CHECK(file.text() == "max\n");
 }
 
 TEST_CASE("a container without groups of others sees its own as the root", "[base]") {

@@ -1,4 +1,4 @@
-#include "router/agent/dumps/createdump.hpp"
+#include "router/agent/runtimes/createdump.hpp"
 
 #include <array>
 #include <filesystem>
@@ -13,6 +13,8 @@
 #include <catch2/catch.hpp>
 
 #include "base/unique_fd.hpp"
+#include "confinement/confinement.hpp"
+#include "router/agent/sampler/sampler_process.hpp"
 #include "tests/unit/auth/fixtures.hpp"
 #include "tests/unit/child.hpp"
 
@@ -69,6 +71,27 @@ TEST_CASE("createdump is looked for beside the library, with the rights of the a
   std::filesystem::permissions(program, std::filesystem::perms(0755));
   CHECK(find_createdump(runtime->pid(), false).state == State::there);
   CHECK_FALSE(refusal_of(find_createdump(runtime->pid(), false), "orders", ipc::DumpType::with_heap));
+}
+
+TEST_CASE("a sampler with nothing but its own rights sees it as well", "[router]") {
+  if (::geteuid() != 0) return;
+  const TemporaryDirectory directory;
+  const auto runtime = runtime_in(directory.path());
+  auto started = SamplerProcess::start([] { confinement::confine_sampler(); });
+  REQUIRE(started);
+  const auto seen = [&](const SamplerProcess* sampler) {
+    return look_for_createdump(sampler, runtime->pid(), kNobody, false);
+  };
+  CHECK(seen(&*started).state == State::missing);
+  const std::string program = directory.path() + "/createdump";
+  std::ofstream(program) << "a program";
+  std::filesystem::permissions(program, std::filesystem::perms(0644));
+  CHECK(seen(&*started).state == State::not_executable);
+  CHECK(seen(&*started).path == program);
+  CHECK_THAT(seen(&*started).why, Catch::Contains("user 65534 may not execute it"));
+  std::filesystem::permissions(program, std::filesystem::perms(0755));
+  CHECK(seen(&*started).state == State::there);
+  CHECK(seen(nullptr).state == State::unknown);
 }
 
 TEST_CASE("a program that contains its runtime writes full dumps only", "[router]") {

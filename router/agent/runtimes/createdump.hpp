@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -9,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "ipc/payload.hpp"
+#include "router/agent/runtimes/process_root.hpp"
 
 namespace farport::router {
 
@@ -23,9 +25,11 @@ struct Createdump {
   std::string why;   ///< Why it is unknown, or can't be executed.
 };
 
-/// Looks for the createdump of a runtime's process, with that process's rights. `pid`: 0 or less if it isn't
-/// visible here. `native`: Runtime::native. Blocks for as long as the process's file systems like.
-[[nodiscard]] Createdump find_createdump(pid_t pid, bool native);
+/// Looks for the createdump of a runtime's process, with that process's rights. `native`: Runtime::native.
+/// Calls `before_files` once it knows all but what files say: from there on it needs no right but to open
+/// those. Blocks for as long as the process's file systems like.
+[[nodiscard]] Createdump find_createdump(pid_t pid, bool native,
+                                         const std::function<void(ProcessRoot&)>& before_files = {});
 
 /// Why the runtime of this name can't write such a dump. Nothing if it can, or if that is not known. It must
 /// not be asked then: a child that can't execute createdump takes the runtime's diagnostic socket with it, so

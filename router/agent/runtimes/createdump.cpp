@@ -1,4 +1,4 @@
-#include "router/agent/dumps/createdump.hpp"
+#include "router/agent/runtimes/createdump.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -25,6 +25,7 @@ namespace farport::router {
 namespace {
 
 using State = Createdump::State;
+using BeforeFiles = std::function<void(ProcessRoot&)>;
 
 /// The file that CoreCLR keeps compiled methods in, wherever it lies itself.
 constexpr std::string_view kCompiledCode = "/memfd:doublemapper";
@@ -39,9 +40,9 @@ mode_t executable_bits(const struct stat& file, const ProcessStatus& process) {
   return in_group ? S_IXGRP : S_IXOTH;
 }
 
-/// Whether more than the mode decides who may execute the file (acl(5)).
-bool has_acl(int file) {
-  return ::getxattr(fmt::format("/proc/self/fd/{}", file).c_str(), "system.posix_acl_access", nullptr, 0) > 0;
+/// Whether more than the mode decides who may execute the file that `path` leads to (acl(5)).
+bool has_acl(const std::string& path) {
+  return ::getxattr(path.c_str(), "system.posix_acl_access", nullptr, 0) > 0;
 }
 
 /// Why the process can't execute the file by its mode; empty if it can.
@@ -60,12 +61,14 @@ UniqueFd open_in(const ProcessRoot& root, const std::string& path) {
 }
 
 /// Looks where no library of the runtime is mapped.
-Createdump find_inside(const ProcessRoot& root, std::string_view maps, bool native) {
+Createdump find_inside(ProcessRoot& root, std::string_view maps, bool native, const BeforeFiles& before) {
   const bool compiles = maps.find(kCompiledCode) != std::string_view::npos;
   if (!compiles && native) return {State::never, {}, {}};
   if (!compiles) return {State::unknown, {}, "the .NET runtime is not among its libraries"};
+  const std::string beside = root.program_directory() + "/libmscordaccore.so";
+  before(root);
   // With this beside the program it writes all types.
-  if (open_in(root, root.program_directory() + "/libmscordaccore.so")) return {State::there, {}, {}};
+  if (open_in(root, beside)) return {State::there, {}, {}};
   return {State::inside, {}, {}};
 }
 
@@ -74,14 +77,15 @@ Createdump unseen(std::string path, std::string why) {
 }
 
 /// Looks for it in the root of a process that may be examined.
-Createdump find_in(const ProcessRoot& root, const ProcessStatus& process, bool native) {
+Createdump find_in(ProcessRoot& root, const ProcessStatus& process, bool native, const BeforeFiles& before) {
   const auto maps = read_memory_map(root);
   if (!maps) return unseen({}, "its memory map can't be read");
   const auto modules = module_paths_in(*maps);
   if (!modules && maps->size() >= kMaxMapBytes) return unseen({}, "its memory map is too long");
-  if (!modules) return find_inside(root, *maps, native);
+  if (!modules) return find_inside(root, *maps, native, before);
   const std::string library = modules->directory + std::string(kRuntimeLibrary);
   const std::string path = modules->directory + "/createdump";
+  before(root);
   const UniqueFd program = open_in(root, path);
   if (!program) {
     const int error = errno;
@@ -93,7 +97,7 @@ Createdump find_in(const ProcessRoot& root, const ProcessStatus& process, bool n
   struct stat status {};
   if (::fstat(program.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {State::missing, path, {}};
   std::string why = refusal_to_execute(program.get(), status, process);
-  if (!why.empty() && has_acl(program.get()))
+  if (!why.empty() && has_acl(root.path_of(program.get(), path)))
     return unseen(path, "an access list decides who may execute it");
   const State state = why.empty() ? State::there : State::not_executable;
   return {state, path, std::move(why)};
@@ -101,11 +105,11 @@ Createdump find_in(const ProcessRoot& root, const ProcessStatus& process, bool n
 
 }  // namespace
 
-Createdump find_createdump(pid_t pid, bool native) {
-  if (pid <= 0) return {State::unknown, {}, "its process isn't visible here"};
-  const auto root = ProcessRoot::open(pid);
+Createdump find_createdump(pid_t pid, bool native, const std::function<void(ProcessRoot&)>& before_files) {
+  auto root = ProcessRoot::open(pid);
   const auto process = process_status(pid);
-  if (root && process) return find_in(*root, *process, native);
+  const BeforeFiles before = before_files ? before_files : [](ProcessRoot&) {};
+  if (root && process) return find_in(*root, *process, native, before);
   if (!root && root.error().cause == EACCES)
     return {State::unknown,
             {},
