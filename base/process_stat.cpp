@@ -97,6 +97,7 @@ void take_rights(ProcessStatus& status, std::string_view key, std::istringstream
   std::uint64_t number = 0;
   if (key == "Uid") values >> number >> status.user;
   if (key == "Gid") values >> number >> status.group;
+  if (key == "Threads") values >> status.threads;
   if (key == "CapPrm") values >> std::hex >> status.capabilities;
   if (key == "Seccomp") {
     constexpr std::uint64_t kFilter = 2;

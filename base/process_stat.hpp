@@ -67,6 +67,7 @@ struct ProcessStatus {
   std::uint64_t swapped = 0;       ///< What of that is swapped out, in bytes.
   std::uint64_t own_memory = 0;  ///< The size of what is its own and it may write to, used or not, in bytes.
   std::uint64_t own_pages = 0;   ///< What of that is resident, in bytes.
+  std::uint64_t threads = 0;     ///< How many it has.
   bool filtered = false;         ///< A seccomp(2) filter applies.
 };
 

@@ -57,12 +57,13 @@ class NearItsLimit(Harm):
 
     def test_without_room_for_its_writer_none_is_begun(self):
         self.begin()
-        self.group.leave(12 * MEBIBYTE)
+        self.group.leave(5 * MEBIBYTE)
         for kind in TYPES:
             self.assertRegex(self.refused("--type", kind),
                              rf"\d+ MiB of memory are left in its control group, and a {kind} dump takes \d+ MiB.*: the kernel would kill the application")
         done = self.lab.near.run(needs.farport(), "doctor", self.agent.remote, *self.lab.tools_pair.flags())
         self.assertRegex(done.stdout, r"can't be dumped: \d+ MiB of memory are left in its control group")
+        self.group.leave(60 * MEBIBYTE)
         self.assert_unharmed()
 
     def test_what_is_begun_does_no_harm(self):
@@ -76,7 +77,7 @@ class NearItsLimit(Harm):
                 taken.append(kind)
             else:
                 self.assertRegex(done.stderr, r"\d+ MiB of them for pages that the application does not use")
-                self.assertIn("--type mini takes 20 MiB", done.stderr)
+                self.assertIn("--type mini takes 10 MiB", done.stderr)
             self.assert_unharmed()
         self.assertLessEqual({"mini", "triage"}, set(taken))
 
@@ -109,7 +110,7 @@ class NearItsLimit(Harm):
         self.begin()
         second = self.use(Hotspot(self.lab.far, "managed", prefix=self.group.prefix))
         wait.until(lambda: Api(self.lab).runtimes().get(second.pid_inside), self.agent.log)
-        self.group.leave(36 * MEBIBYTE)
+        self.group.leave(17 * MEBIBYTE)
         path = os.path.join(self.lab.new_directory(self.lab.near, "dumps"), "first.dmp")
         first = self.lab.near.start(needs.farport(), "dump", f"{self.agent.remote}/{self.application.pid_inside}", "--type", "mini",
                                     "-o", path, *self.lab.tools_pair.flags())
@@ -118,7 +119,7 @@ class NearItsLimit(Harm):
         os.kill(writer, signal.SIGSTOP)
         said = self.refused("--type", "mini", target=second.pid_inside)
         os.kill(writer, signal.SIGCONT)
-        self.assertRegex(said, r"\d+ MiB of memory are left in its control group, and a mini dump takes 20 MiB")
+        self.assertRegex(said, r"\d+ MiB of memory are left in its control group, and a mini dump takes 10 MiB")
         self.assertEqual(first.wait(), 0, first.output())
         self.assert_ok(self.dump("--type", "mini", target=second.pid_inside))
 
@@ -130,7 +131,7 @@ class NearItsLimit(Harm):
         self.group.leave(100 * MEBIBYTE)
         said = self.refused()
         self.assertRegex(said, rf"\d+ MiB for the file in {directory}/\S+, which is in memory")
-        self.assertIn("--type mini takes 36 MiB", said)
+        self.assertIn("--type mini takes 26 MiB", said)
         self.assert_ok(self.dump("--type", "mini"))
         done = self.lab.near.run(needs.farport(), "doctor", self.agent.remote, *self.lab.tools_pair.flags())
         self.assertRegex(done.stdout, r"can't be dumped with its heap: \d+ MiB of memory are left in its control group")
@@ -160,7 +161,7 @@ class FromASidecar(Harm):
         wait.until(lambda: Api(self.lab).runtimes().get(self.application.pid_inside), self.agent.log)
 
     def test_it_knows_what_is_left_to_the_application(self):
-        self.groups[0].leave(12 * MEBIBYTE)
+        self.groups[0].leave(5 * MEBIBYTE)
         for kind in TYPES:
             self.assertRegex(self.refused("--type", kind), r"\d+ MiB of memory are left in its control group")
         done = self.lab.near.run(needs.farport(), "doctor", self.agent.remote, *self.lab.tools_pair.flags())

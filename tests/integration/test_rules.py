@@ -314,7 +314,7 @@ class Memory(RulesCase):
     def test_no_room_for_a_dump(self):
         self.limit(800)
         self.application.get("/hold", count=100_000)
-        self.leave(12)
+        self.leave(6)
         self.begin(rule("full", "when.memory = 50", do="dump"))
         row = self.wait_for_failed("full")
         self.assertRegex(row["failure"], r"\d+ MiB of memory are left in its control group, and a heap dump takes \d+ MiB")

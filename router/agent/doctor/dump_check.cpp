@@ -15,6 +15,7 @@
 #include "base/unique_fd.hpp"
 #include "router/agent/dumps/dump_need.hpp"
 #include "router/agent/runtimes/memory_group.hpp"
+#include "router/recordings/recordings.hpp"
 #include "transport/child_process.hpp"
 
 namespace farport::router {
@@ -52,7 +53,7 @@ void look_at_rights(DumpFacts& facts, const SamplerProcess* sampler,
 }
 
 void look_at_directory(DumpFacts& facts, const DumpLooks& by, const transport::PeerCredentials& process,
-                       const std::string& socket, const std::string& name) {
+                       const std::string& socket, const Runtime& runtime) {
   auto shared = find_shared_directory(by.settings, process, socket);
   if (!shared) {
     facts.no_directory = shared.error();
@@ -64,18 +65,19 @@ void look_at_directory(DumpFacts& facts, const DumpLooks& by, const transport::P
     facts.no_directory = directory.error();
     return;
   }
-  const auto status = process.pid > 0 ? process_status(process.pid) : std::nullopt;
+  std::optional<DumpedProcess> dumped;
+  if (auto status = process.pid > 0 ? process_status(process.pid) : std::nullopt)
+    dumped = DumpedProcess{std::move(*status), major_of(runtime.version), reading_takes_memory()};
   constexpr auto kWithHeap = ipc::DumpType::with_heap;
-  const bool takes = reading_takes_memory();
-  const std::uint64_t size = status ? dump_need(*status, kWithHeap, takes).file : 0;
-  const Result<void> enough = check_space(**directory, by.settings, name, {size, 0});
+  const std::uint64_t size = dumped ? dump_need(*dumped, kWithHeap).file : 0;
+  const Result<void> enough = check_space(**directory, by.settings, runtime.name, {size, 0});
   if (!enough) facts.no_directory = enough.error();
-  if (!status) return;
+  if (!dumped) return;
   const auto group = MemoryGroup::find(process, transport::start_time_of(process.pid), by.open_own_group);
   const MemoryLeft left{group ? group->room() : std::nullopt, available_memory()};
   const std::string into_memory = (*directory)->is_in_memory() ? (*directory)->path_for_runtime() : "";
-  const Result<void> heap = check_memory(left, name, *status, kWithHeap, takes, into_memory);
-  const Result<void> mini = check_memory(left, name, *status, ipc::DumpType::normal, takes, into_memory);
+  const Result<void> heap = check_memory(left, runtime.name, *dumped, kWithHeap, into_memory);
+  const Result<void> mini = check_memory(left, runtime.name, *dumped, ipc::DumpType::normal, into_memory);
   if (!heap) facts.too_large = heap.error();
   if (!mini) facts.no_memory = mini.error();
 }
@@ -140,7 +142,7 @@ DumpFacts look_at_dump(const DumpLooks& by, const transport::PeerCredentials& pr
                        const std::string& socket, const Runtime& runtime) {
   DumpFacts facts;
   look_at_rights(facts, by.sampler.get(), process, runtime.native);
-  look_at_directory(facts, by, process, socket, runtime.name);
+  look_at_directory(facts, by, process, socket, runtime);
   return facts;
 }
 

@@ -22,6 +22,7 @@
 #include "base/process_stat.hpp"
 #include "base/resources.hpp"
 #include "ipc/message.hpp"
+#include "router/recordings/recordings.hpp"
 #include "router/stream/compressing_stream.hpp"
 #include "router/stream/first_message.hpp"
 #include "router/wire/dump.hpp"
@@ -243,8 +244,11 @@ Task<Result<void>> Dumps::Job::prepare() {
   directory_ = std::move(directory);
   process_ = process.pid;
   wakes_ = !is_stopped(process_);
-  if (process_ > 0) before_ = process_status(process_);
-  if (before_) progress_.estimate = dump_need(*before_, request_.type, reading_takes_memory()).file;
+  if (process_ > 0) {
+    if (auto status = process_status(process_))
+      before_ = DumpedProcess{std::move(*status), major_of(runtime_.version), reading_takes_memory()};
+  }
+  if (before_) progress_.estimate = dump_need(*before_, request_.type).file;
   process_start_ = start;
   socket_ = socket;
   auto group = co_await dumps_.groups_.look(runtime_.id);
@@ -268,8 +272,7 @@ Result<void> Dumps::Job::check_limits() const {
 Result<void> Dumps::Job::check_memory(const std::string& into_memory) const {
   if (!before_ || request_.anyway) return {};
   const MemoryLeft left{dumps_.groups_.left_in(group_), on_host_};
-  return router::check_memory(left, runtime_.name, *before_, request_.type, reading_takes_memory(),
-                              into_memory);
+  return router::check_memory(left, runtime_.name, *before_, request_.type, into_memory);
 }
 
 Result<void> Dumps::Job::check_space(std::uint64_t more) const {
@@ -349,7 +352,7 @@ Task<void> Dumps::Job::stop_after(transport::Milliseconds longest) {
 
 std::uint64_t Dumps::Job::memory_needed() const {
   if (!before_) return 0;
-  const DumpNeed need = dump_need(*before_, request_.type, reading_takes_memory());
+  const DumpNeed need = dump_need(*before_, request_.type);
   return need.memory + (!straight_ && directory_->is_in_memory() ? need.file : 0);
 }
 

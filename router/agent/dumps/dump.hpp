@@ -158,7 +158,7 @@ class Dumps::Job {
   DumpRequest request_;
   DumpProgress progress_;
   pid_t process_ = 0;                    ///< The runtime's pid; 0 or less if it is not visible here.
-  std::optional<ProcessStatus> before_;  ///< The process before the dump, if it is visible.
+  std::optional<DumpedProcess> before_;  ///< The process before the dump, if it is visible.
   bool wakes_ = true;  ///< Wake it when the dump is given up; false if it was stopped before.
   std::uint64_t process_start_ = 0;
   std::string socket_;        ///< The path of the runtime's; empty if it has none.

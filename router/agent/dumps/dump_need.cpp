@@ -20,8 +20,17 @@
 namespace farport::router {
 namespace {
 
-/// createdump's own memory: 4 to 15 MiB were seen, with .NET 8 to 10 and up to 300 threads.
-constexpr std::uint64_t kCreatedump = std::uint64_t{20} << 20;
+/// createdump's own memory, and some for the kernel. Of the types but full, .NET 8 took 4 to 7 MiB, .NET 9 12
+/// to 16, and .NET 10 4 to 8, and each thread 8 KiB; full took half. Heaps of ten million objects made no
+/// difference.
+std::uint64_t createdump_memory(int version, std::uint64_t threads, ipc::DumpType type) {
+  constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
+  constexpr std::uint64_t kEachThread = std::uint64_t{10} << 10;
+  const bool is_small = version == 8 || version == 10;
+  const std::uint64_t own = (is_small ? 8 : 17) / (type == ipc::DumpType::full ? 2 : 1);
+  return (own + 2) * kMebibyte + threads * kEachThread;
+}
+
 constexpr std::size_t kMostTried = std::size_t{8} << 20;
 
 /// Enough for a huge page wherever it begins, since those may take memory where others don't.
@@ -78,9 +87,9 @@ bool has_heap(ipc::DumpType type) {
   return type == ipc::DumpType::with_heap || type == ipc::DumpType::full;
 }
 
-std::string what_fits(std::uint64_t room, bool is_host, const ProcessStatus& process, ipc::DumpType type,
+std::string what_fits(std::uint64_t room, bool is_host, const DumpedProcess& process, ipc::DumpType type,
                       bool into_memory) {
-  const DumpNeed mini = dump_need(process, ipc::DumpType::normal, false);
+  const DumpNeed mini = dump_need(process, ipc::DumpType::normal);
   const std::uint64_t least = mini.memory + (into_memory ? mini.file : 0);
   std::string fits = is_host ? "free memory on the host" : "raise the memory limit";
   if (into_memory) fits = "set [dump] directory to a file system on a disk, or " + fits;
@@ -96,18 +105,19 @@ bool reading_takes_memory() {
   return takes;
 }
 
-DumpNeed dump_need(const ProcessStatus& process, ipc::DumpType type, bool reading_takes_memory) {
+DumpNeed dump_need(const DumpedProcess& process, ipc::DumpType type) {
   DumpNeed need;
-  const std::uint64_t unused = process.own_memory - std::min(process.own_memory, process.own_pages);
-  if (has_heap(type)) need.brought_in = reading_takes_memory ? unused : process.swapped;
-  need.memory = kCreatedump + need.brought_in;
-  need.file = likely_dump_size(type, process.memory, process.own_memory);
+  const ProcessStatus& status = process.status;
+  const std::uint64_t unused = status.own_memory - std::min(status.own_memory, status.own_pages);
+  if (has_heap(type)) need.brought_in = process.reading_takes_memory ? unused : status.swapped;
+  need.memory = createdump_memory(process.version, status.threads, type) + need.brought_in;
+  need.file = likely_dump_size(type, status.memory, status.own_memory);
   return need;
 }
 
-Result<void> check_memory(const MemoryLeft& left, const std::string& runtime, const ProcessStatus& process,
-                          ipc::DumpType type, bool reading_takes_memory, const std::string& into_memory) {
-  const DumpNeed need = dump_need(process, type, reading_takes_memory);
+Result<void> check_memory(const MemoryLeft& left, const std::string& runtime, const DumpedProcess& process,
+                          ipc::DumpType type, const std::string& into_memory) {
+  const DumpNeed need = dump_need(process, type);
   const std::uint64_t all = need.memory + (into_memory.empty() ? 0 : need.file);
   const bool has_group = !left.in_group || all <= *left.in_group;
   const bool has_host = !left.on_host || all <= *left.on_host;

@@ -16,6 +16,13 @@ namespace farport::router {
 /// this process; true if it can't be. A process that confines itself must ask before.
 [[nodiscard]] bool reading_takes_memory();
 
+/// What is known of a process before it is dumped.
+struct DumpedProcess {
+  ProcessStatus status{};
+  int version = 0;                   ///< The first number of its runtime's version; 0 if unknown.
+  bool reading_takes_memory = true;  ///< The same as the function of this name returns.
+};
+
 /// What a dump takes, in bytes.
 struct DumpNeed {
   /// Of the application's memory: for createdump itself, and for what it brings in. It reads all that the
@@ -25,7 +32,7 @@ struct DumpNeed {
   std::uint64_t file = 0;        ///< The likely size of the file.
 };
 
-[[nodiscard]] DumpNeed dump_need(const ProcessStatus& process, ipc::DumpType type, bool reading_takes_memory);
+[[nodiscard]] DumpNeed dump_need(const DumpedProcess& process, ipc::DumpType type);
 
 /// The memory that an application can still get, in bytes; nothing where that is not limited or not known.
 struct MemoryLeft {
@@ -36,7 +43,7 @@ struct MemoryLeft {
 /// Checks that an application of this name lives through its dump. `into_memory`: the place of the dump if
 /// that takes memory as well, else empty. Errors say what is missing, and what fits.
 [[nodiscard]] Result<void> check_memory(const MemoryLeft& left, const std::string& runtime,
-                                        const ProcessStatus& process, ipc::DumpType type,
-                                        bool reading_takes_memory, const std::string& into_memory);
+                                        const DumpedProcess& process, ipc::DumpType type,
+                                        const std::string& into_memory);
 
 }  // namespace farport::router
