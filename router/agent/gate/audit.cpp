@@ -201,10 +201,17 @@ constexpr std::string_view kSyslog = "syslog";
 constexpr std::string_view kOff = "off";
 
 constexpr transport::Milliseconds kMinute{60'000};
-/// Lines a minute for what is refused to one identity.
+/// Lines a minute for what is refused to one identity, and for what it reads: as many as there may be
+/// artifacts, which a follower gets one after the other.
 constexpr std::size_t kRefusedAMinute = 100;
-/// How many identities have a count of their own. All others share one.
-constexpr std::size_t kMaxRefused = 256;
+constexpr std::size_t kReadsAMinute = 1000;
+/// How many identities have counts of their own. All others share one of each kind.
+constexpr std::size_t kMaxFrequent = 256;
+
+/// Whether it only reads what is kept, which takes nothing of an application.
+bool is_read(const AuditEntry& entry) {
+  return entry.allowed && (entry.event == "recent" || (entry.event == "artifact" && entry.command == "get"));
+}
 
 Result<UniqueFd> open_file(const std::string& path) {
   UniqueFd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600));
@@ -246,31 +253,38 @@ Result<void> Audit::reopen() {
 
 void Audit::write(const AuditEntry& entry) {
   if (to_ == kOff) return;
-  if (entry.allowed || within_rate(entry.caller)) put(entry);
+  if (within_rate(entry)) put(entry);
 }
 
-bool Audit::within_rate(const Caller& caller) {
-  if (refused_.empty()) minute_.emplace(loop_, kMinute, [this] { end_minute(); });
-  std::string key = identity_key(caller);
-  if (refused_.size() >= kMaxRefused && !refused_.contains(key)) key.clear();
-  Refused& refused = refused_[key];
-  if (refused.lines < kRefusedAMinute) {
-    ++refused.lines;
+bool Audit::within_rate(const AuditEntry& entry) {
+  const bool reads = is_read(entry);
+  if (entry.allowed && !reads) return true;
+  if (frequent_.empty()) minute_.emplace(loop_, kMinute, [this] { end_minute(); });
+  const std::string kind(1, reads ? 'r' : '-');
+  std::string key = kind + identity_key(entry.caller);
+  if (frequent_.size() >= kMaxFrequent && !frequent_.contains(key)) key = kind;
+  Frequent& frequent = frequent_[key];
+  frequent.is_read = reads;
+  if (frequent.lines < (reads ? kReadsAMinute : kRefusedAMinute)) {
+    ++frequent.lines;
     return true;
   }
-  ++refused.left_out;
-  refused.last.address = caller.address;
-  refused.last.identity = caller.identity;
+  ++frequent.left_out;
+  frequent.last.address = entry.caller.address;
+  frequent.last.identity = entry.caller.identity;
   return false;
 }
 
 void Audit::end_minute() {
-  for (const auto& [key, refused] : std::exchange(refused_, {})) {
-    if (refused.left_out == 0) continue;
-    AuditEntry entry{"refusals", refused.last};
-    entry.outcome = {Outcome::Kind::refused,
-                     fmt::format("{} more were refused within a minute{}, and have no lines of their own",
-                                 refused.left_out, key.empty() ? ", to several callers" : "")};
+  for (const auto& [key, frequent] : std::exchange(frequent_, {})) {
+    if (frequent.left_out == 0) continue;
+    const bool several = key.size() == 1;
+    AuditEntry entry{frequent.is_read ? "reads" : "refusals", frequent.last};
+    entry.allowed = frequent.is_read;
+    entry.outcome = {
+        Outcome::Kind::refused,
+        fmt::format("{} more were {} {}within a minute, and have no lines of their own", frequent.left_out,
+                    frequent.is_read ? "read" : "refused", several ? "for several callers " : "")};
     put(entry);
   }
 }

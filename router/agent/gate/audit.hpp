@@ -32,7 +32,7 @@ struct Outcome {
 /// One event of the audit. Fields that don't apply stay empty.
 struct AuditEntry {
   std::string_view event;  ///< "command", "dump", "profile", "recent", "artifact", "handshake", "session",
-                           ///< "limit", "refusals".
+                           ///< "limit", "refusals", "reads".
   const Caller& caller;
   RuntimePtr runtime{};
   std::string command{};    ///< The protocol's name of it.
@@ -84,7 +84,8 @@ class Audit final : private transport::TurnEndHook {
 
   /// Writes a line, at the latest at the end of the loop's turn. A line that can't be written is lost, which
   /// is logged: a full disk must not stop the diagnostics that would explain it. For what is refused to one
-  /// identity, a hundred lines are written a minute; one more line then says how many were left out.
+  /// identity, a hundred lines are written a minute, and a thousand for what it reads of what is kept; one
+  /// more line then says how many were left out.
   void write(const AuditEntry& entry);
   /// How many lines were lost because nothing read them or the disk was full.
   [[nodiscard]] std::uint64_t lost() const { return writer_.lost() + syslog_.lost(); }
@@ -92,8 +93,9 @@ class Audit final : private transport::TurnEndHook {
   Result<void> reopen();
 
  private:
-  /// What was refused to one identity in the current minute.
-  struct Refused {
+  /// What may come from one identity any number of times: what is refused to it, or what it reads.
+  struct Frequent {
+    bool is_read = false;
     std::size_t lines = 0;
     std::size_t left_out = 0;
     Caller last{};
@@ -102,7 +104,7 @@ class Audit final : private transport::TurnEndHook {
   void end_of_tick() override;
   void flush();
   void put(const AuditEntry& entry);
-  [[nodiscard]] bool within_rate(const Caller& caller);
+  [[nodiscard]] bool within_rate(const AuditEntry& entry);
   void end_minute();
   void note(bool fails, int error);
 
@@ -114,7 +116,7 @@ class Audit final : private transport::TurnEndHook {
   SyslogWriter syslog_{"farport"};
   std::string pending_;  ///< Lines to write at the end of the turn.
   bool failing_ = false;
-  std::map<std::string, Refused> refused_;  ///< By identity_key(), for the current minute.
+  std::map<std::string, Frequent> frequent_;  ///< By its kind and identity_key(), for the current minute.
   std::optional<transport::Deadline> minute_;
 };
 

@@ -25,8 +25,9 @@ Caller caller_named(const std::string& name) {
   return caller;
 }
 
-/// The lines that an audit has written of this many refused commands of one caller and allowed ones.
-std::vector<json> lines_of(std::size_t refused, std::size_t allowed, std::size_t callers = 1) {
+/// The lines that an audit has written of this many refused events of one caller and allowed ones.
+std::vector<json> lines_of(std::size_t refused, std::size_t allowed, std::size_t callers = 1,
+                           std::string_view event = "command", const std::string& command = {}) {
   const auto path = std::filesystem::temp_directory_path() / ("audit-" + std::to_string(::getpid()));
   std::filesystem::remove(path);
   {
@@ -37,7 +38,8 @@ std::vector<json> lines_of(std::size_t refused, std::size_t allowed, std::size_t
     REQUIRE(audit);
     for (std::size_t of = 0; of < callers; ++of) {
       const Caller caller = caller_named("caller" + std::to_string(of));
-      AuditEntry entry{"command", caller};
+      AuditEntry entry{event, caller};
+      entry.command = command;
       entry.outcome = {Outcome::Kind::refused, "no"};
       for (std::size_t n = 0; n < refused; ++n) (*audit)->write(entry);
       entry.allowed = true;
@@ -62,6 +64,15 @@ TEST_CASE("of what is refused a hundred lines are written, and one that counts t
   CHECK(lines.back()["outcome"] == "150 more were refused within a minute, and have no lines of their own");
 }
 
+TEST_CASE("of what is read a thousand lines are written, and one that counts the rest", "[router]") {
+  const auto lines = lines_of(0, 1500, 1, "artifact", "get");
+  REQUIRE(lines.size() == 1001);
+  CHECK(lines.back()["audit"] == "reads");
+  CHECK(lines.back()["decision"] == "allowed");
+  CHECK(lines.back()["outcome"] == "500 more were read within a minute, and have no lines of their own");
+  CHECK(lines_of(0, 1500, 1, "artifact", "remove").size() == 1500);
+}
+
 TEST_CASE("one who is refused often takes no line from another", "[router]") {
   CHECK(lines_of(100, 0, 3).size() == 300);
 }
@@ -69,7 +80,7 @@ TEST_CASE("one who is refused often takes no line from another", "[router]") {
 TEST_CASE("very many who are refused share what is left", "[router]") {
   const auto lines = lines_of(1, 0, 1000);
   CHECK(lines.size() == 256 + 100 + 1);
-  CHECK(lines.back()["outcome"].get<std::string>().find("to several callers") != std::string::npos);
+  CHECK(lines.back()["outcome"].get<std::string>().find("for several callers") != std::string::npos);
 }
 
 TEST_CASE("a line is never longer than 8 KiB, and always JSON", "[router]") {
