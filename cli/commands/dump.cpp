@@ -104,7 +104,6 @@ void say_how_long(std::uint64_t bytes, const router::Restart& restart) {
 
 Task<Result<std::string>> DumpTransfer::receive(router::Runtime runtime, std::string path) {
   const router::DumpRequest request{*ipc::dump_type_named(settings_.type), 0, settings_.anyway};
-  co_await session_.watch_container();
   const auto restart = co_await session_.restart();
   bool knows_size = false;
   if (restart) {

@@ -62,6 +62,8 @@ Task<Result<router::Runtime>> RuntimeSession::open(std::string wanted) {
   }
   co_await router::leave_agents(loop_, std::move(found));
   if (!chosen) co_return tl::unexpected(chosen.error());
+  // The engine may take a second to answer, which nobody waits for.
+  looking_.spawn(watch_container());
   co_return std::move(listed.runtimes[*chosen]);
 }
 

@@ -33,8 +33,9 @@ class RuntimeSession {
   RuntimeSession& operator=(const RuntimeSession&) = delete;
 
   /// Asks the agents behind the name for `wanted`, a pid, a name or whatever router::choose_runtime()
-  /// accepts, and keeps the session with the agent that has it. Fails if no agent answers, or if none or
-  /// several runtimes match.
+  /// accepts, and keeps the session with the agent that has it. From then on the session is given up as soon
+  /// as it breaks because the application's container has ended, and errors say how that ended. Fails if no
+  /// agent answers, or if none or several runtimes match.
   transport::Task<Result<router::Runtime>> open(std::string wanted);
   /// Asks them for what they keep under this id. Fails if no agent answers, or has it.
   transport::Task<Result<router::Artifact>> open_artifact(std::string id);
@@ -44,9 +45,6 @@ class RuntimeSession {
   transport::Task<Result<std::string>> ask(std::string method, std::string path) {
     return agent_client_->ask(std::move(method), std::move(path));
   }
-  /// After a successful open(): from now on the session is given up as soon as it breaks because the
-  /// application's container has ended, and errors say how that ended.
-  transport::Task<void> watch_container();
   /// After a successful open(): what restarts the application if it stops responding, if known.
   transport::Task<std::optional<router::Restart>> restart();
   /// Lines to print about why the runtime may not have been found, from the agents. Empty if it was found.
@@ -56,6 +54,7 @@ class RuntimeSession {
 
  private:
   transport::Task<void> explain(router::FoundAgents& agents, bool lists_any);
+  transport::Task<void> watch_container();
   void broke(const Error& why);
   transport::Task<void> give_up_if_ended(router::ContainerRun before);
 

@@ -1,6 +1,7 @@
 """Containers of a real Docker engine, reached without farport in them: farport brings itself along."""
 
 import json
+import glob
 import os
 import pathlib
 import signal
@@ -107,7 +108,7 @@ class OfDocker(Case):
 
     def test_a_dump_that_a_container_would_not_live_through_is_refused(self):
         # What it writes to /tmp counts against the same limit.
-        self.application(limits=("--memory", "96m", "--tmpfs", "/tmp"))
+        self.application(limits=("--memory", "80m", "--tmpfs", "/tmp"))
         file = os.path.join(self.lab.new_directory(self.lab.far, "dump"), "x.dmp")
         done = self.farport("dump", "docker://orders", "-o", file)
         self.assertEqual(done.code, 1, done.described)
@@ -128,6 +129,23 @@ class OfDocker(Case):
         self.assertEqual(dump.wait(), 1, dump.output())
         self.assertIn("its container has ended meanwhile: exit code 137", dump.stderr())
         # It lived in the same pid namespace, and the engine removes it by itself.
+        wait.until(lambda: not self.helpers(), lambda: str(self.helpers()))
+
+    def test_a_container_that_ends_while_it_is_watched_is_said_at_once(self):
+        self.application()
+        file = os.path.join(self.lab.new_directory(self.lab.far, "trace"), "x.nettrace")
+        begin = lambda *arguments: self.lab.far.start(needs.farport(), *arguments, "--grace", "20m", **self.options())
+        watching = [begin("counters", "docker://orders", "--duration", "20m", "--format", "csv"),
+                    begin("trace", "docker://orders", "--duration", "20m", "-o", file, "--profile", "dotnet-sampled-thread-time")]
+        for each in watching:
+            self.addCleanup(each.stop)
+        watching[0].wait_for_output("System.Runtime")
+        wait.until(lambda: glob.glob(f"{file}*") and os.path.getsize(glob.glob(f"{file}*")[0]) > 100_000, watching[1].output)
+        self.engine.docker("kill", "orders")
+        for each in watching:
+            self.assertNotEqual(each.wait(), 0, each.output())
+            # Its agent may still have said that the application was gone.
+            self.assertRegex(each.stderr(), "its container has ended meanwhile: exit code 137|it was killed, or it crashed")
         wait.until(lambda: not self.helpers(), lambda: str(self.helpers()))
 
     def test_a_paused_one_is_said_to_be_paused(self):
