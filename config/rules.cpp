@@ -141,8 +141,8 @@ Result<void> check_counter_rule(const RuleSettings& rule) {
   std::set<std::string> names;
   for (const std::string& tag : rule.tags) {
     const std::size_t equals = tag.find('=');
-    if (equals == std::string::npos || equals == 0 || tag.find(',') != std::string::npos)
-      return wrong_rule(rule, "\"" + tag + "\" is no tag", "write \"NAME=VALUE\", without commas");
+    if (equals == std::string::npos || equals == 0)
+      return wrong_rule(rule, "\"" + tag + "\" is no tag", "write \"NAME=VALUE\"");
     if (!names.insert(tag.substr(0, equals)).second)
       return wrong_rule(rule, "a tag has one value, and " + tag.substr(0, equals) + " has two");
   }

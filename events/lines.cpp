@@ -148,7 +148,7 @@ void MeasurementReader::notice(const MeterNotice& notice) {
 }
 
 void MeasurementReader::on_event(const nettrace::Event& event) {
-  auto read = read_measurement(trace_, event, session_);
+  auto read = decoder_.read(trace_, event);
   if (const auto* const told = std::get_if<MeterNotice>(&read)) return notice(*told);
   auto* const measurement = std::get_if<Measurement>(&read);
   if (measurement == nullptr || !takes_(*measurement)) return;

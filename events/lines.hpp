@@ -67,7 +67,7 @@ class MeasurementReader : public EventFormatter {
   using Takes = std::function<bool(const Measurement&)>;
 
   /// `session`: the meters' session id. `takes`: whether a measurement is wanted.
-  MeasurementReader(std::string_view session, Takes takes) : session_(session), takes_(std::move(takes)) {}
+  MeasurementReader(std::string_view session, Takes takes) : decoder_(session), takes_(std::move(takes)) {}
 
   void on_trace(const nettrace::TraceHeader& trace) override { trace_ = trace; }
   void on_event(const nettrace::Event& event) override;
@@ -83,7 +83,7 @@ class MeasurementReader : public EventFormatter {
  private:
   void notice(const MeterNotice& notice);
 
-  std::string session_;
+  MeasurementDecoder decoder_;
   Takes takes_;
   nettrace::TraceHeader trace_;
   std::vector<Measurement> measurements_;

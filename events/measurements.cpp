@@ -10,7 +10,10 @@
 namespace farport::events {
 namespace {
 
-using Read = std::variant<std::monostate, Measurement, MeterNotice>;
+using Read = MeasurementDecoder::Read;
+
+/// An application may make any number of instruments. Further ones have no more tags than their values.
+constexpr std::size_t kMaxInstruments = 4096;
 
 /// Parses "0.5=12;0.95=40", the form in which the metrics' EventSource writes quantiles.
 std::vector<std::pair<double, double>> quantiles_in(std::string_view text) {
@@ -69,24 +72,6 @@ Read notice_of(const Fields& fields, std::string_view event) {
   return {};
 }
 
-Read read_meter(const nettrace::TraceHeader& trace, const nettrace::Event& event, std::string_view session) {
-  const std::string_view name = event.definition.name;
-  const Fields fields(event);
-  // A notice that another session is in the way names no session.
-  const std::string of = fields.text("sessionId");
-  if (!of.empty() && of != session) return {};
-  if (!name.ends_with("ValuePublished")) return notice_of(fields, name);
-  Measurement made;
-  made.time = time_of(trace, event);
-  made.is_meter = true;
-  made.provider = fields.text("meterName");
-  made.name = fields.text("instrumentName");
-  made.unit = fields.text("unit");
-  made.tags = fields.text("tags");
-  if (!take_value(fields, name, made)) return {};
-  return made;
-}
-
 /// In seconds: the requested interval ("Interval=1000", in milliseconds), since it identifies the series,
 /// while the measured one always differs.
 double interval_of(const Fields& values) {
@@ -98,14 +83,15 @@ double interval_of(const Fields& values) {
   return asked > 0 ? asked / kMilliseconds : values.number("IntervalSec");
 }
 
-Read read_event_counter(const nettrace::TraceHeader& trace, const nettrace::Event& event) {
+std::optional<Measurement> read_event_counter(const nettrace::TraceHeader& trace,
+                                              const nettrace::Event& event) {
   // The payload is nested in a structure without a name.
   const Fields fields(event);
   const nettrace::Structure* const outer = fields.structure("");
-  if (outer == nullptr) return {};
+  if (outer == nullptr) return std::nullopt;
   const Fields inner(*outer);
   const nettrace::Structure* const payload = inner.structure("Payload");
-  if (payload == nullptr) return {};
+  if (payload == nullptr) return std::nullopt;
   const Fields values(*payload);
   Measurement made;
   made.time = time_of(trace, event);
@@ -117,17 +103,148 @@ Read read_event_counter(const nettrace::TraceHeader& trace, const nettrace::Even
   made.interval = interval_of(values);
   made.kind = values.has("Increment") ? Measurement::Kind::rate : Measurement::Kind::gauge;
   made.value = values.number(values.has("Increment") ? "Increment" : "Mean");
-  if (std::isnan(made.value) || std::isnan(made.interval)) return {};
+  if (std::isnan(made.value) || std::isnan(made.interval)) return std::nullopt;
   return made;
+}
+
+/// Two lists of tags as one.
+std::string joined(const std::string& first, const std::string& second) {
+  return first + (first.empty() || second.empty() ? "" : ",") + second;
+}
+
+/// Adds the tags whose names are new.
+void add_labels(Tags& to, const Tags& more) {
+  for (const auto& tag : more) {
+    const bool is_there = std::ranges::any_of(to, [&](const auto& each) { return each.first == tag.first; });
+    if (!is_there) to.push_back(tag);
+  }
 }
 
 }  // namespace
 
-Read read_measurement(const nettrace::TraceHeader& trace, const nettrace::Event& event,
-                      std::string_view session) {
-  if (event.definition.provider == kMetricsProvider) return read_meter(trace, event, session);
-  if (event.definition.name == "EventCounters") return read_event_counter(trace, event);
-  return {};
+Read MeasurementDecoder::read(const nettrace::TraceHeader& trace, const nettrace::Event& event) {
+  if (event.definition.provider == kMetricsProvider) return read_meter(trace, event);
+  if (event.definition.name != "EventCounters") return {};
+  auto made = read_event_counter(trace, event);
+  if (!made) return {};
+  made->labels = tags_of(*made).read(made->tags);
+  return std::move(*made);
+}
+
+Read MeasurementDecoder::read_meter(const nettrace::TraceHeader& trace, const nettrace::Event& event) {
+  const std::string_view name = event.definition.name;
+  const Fields fields(event);
+  // A notice that another session is in the way names no session.
+  const std::string of = fields.text("sessionId");
+  if (!of.empty() && of != session_) return {};
+  if (name == "BeginInstrumentReporting") return announce(fields);
+  if (name == "EndInstrumentReporting") {
+    forget(fields);
+    return {};
+  }
+  if (!name.ends_with("ValuePublished")) return notice_of(fields, name);
+  Measurement made;
+  made.time = time_of(trace, event);
+  made.is_meter = true;
+  made.provider = fields.text("meterName");
+  made.name = fields.text("instrumentName");
+  made.unit = fields.text("unit");
+  made.tags = fields.text("tags");
+  if (!take_value(fields, name, made)) return {};
+  add_tags(made, fields);
+  return made;
+}
+
+MeasurementDecoder::Instrument MeasurementDecoder::described(const Fields& fields) {
+  const std::string own = fields.text("instrumentTags");
+  const std::string of_meter = fields.text("meterTags");
+  Instrument made{fields.text("meterVersion"), fields.text("meterScopeHash"), joined(own, of_meter), {}, {}};
+  for (const std::string* const text : {&own, &of_meter}) add_labels(made.labels, TagReader('=').read(*text));
+  return made;
+}
+
+/// Keeps what the runtime says of an instrument, since its values say no more than its number (.NET 9). It
+/// says it again when another tool joins.
+Read MeasurementDecoder::announce(const Fields& fields) {
+  const Name name(fields.text("meterName"), fields.text("instrumentName"));
+  const bool is_numbered = fields.has("instrumentId");
+  Instrument made = described(fields);
+  if (announced_.size() >= kMaxInstruments) return {};
+  std::vector<std::int64_t>& known = numbers_[name];
+  const bool is_known =
+      is_numbered
+          ? announced_.contains(fields.integer("instrumentId"))
+          : std::ranges::any_of(known, [&](std::int64_t each) { return announced_.at(each).is_like(made); });
+  if (is_known) return {};
+  mark(made, known);
+  const std::int64_t number = is_numbered ? fields.integer("instrumentId") : --unnumbered_;
+  known.push_back(number);
+  announced_.emplace(number, std::move(made));
+  if (is_numbered || known.size() != 2) return {};
+  return MeterNotice{"the application has several meters called " + name.first +
+                     " with an instrument called " + name.second +
+                     ", and runtimes before .NET 9 do not say which one a value is of"};
+}
+
+/// Chooses a mark where one is there with the same tags.
+void MeasurementDecoder::mark(Instrument& made, const std::vector<std::int64_t>& known) const {
+  std::vector<std::string> taken;
+  bool same_version = made.version.empty();
+  for (const std::int64_t each : known) {
+    const Instrument& other = announced_.at(each);
+    if (other.tags != made.tags) continue;
+    taken.push_back(other.mark);
+    same_version = same_version || other.version == made.version;
+  }
+  const auto is_free = [&](const std::string& mark) { return std::ranges::find(taken, mark) == taken.end(); };
+  if (is_free("")) return;
+  std::pair<std::string, std::string> tag("meter.version", made.version);
+  for (int number = 2; same_version || !is_free(tag.first + "=" + tag.second); ++number) {
+    tag = {"meter.number", std::to_string(number)};
+    same_version = false;
+  }
+  made.mark = tag.first + "=" + tag.second;
+  add_labels(made.labels, {tag});
+}
+
+/// Forgets one that is gone, so that its mark is free.
+void MeasurementDecoder::forget(const Fields& fields) {
+  const auto known = numbers_.find({fields.text("meterName"), fields.text("instrumentName")});
+  if (known == numbers_.end()) return;
+  const Instrument gone = described(fields);
+  const bool is_numbered = fields.has("instrumentId");
+  const std::int64_t number = fields.integer("instrumentId");
+  std::erase_if(known->second, [&](std::int64_t each) {
+    const bool is_it = is_numbered ? each == number : announced_.at(each).is_like(gone);
+    if (is_it) announced_.erase(each);
+    return is_it;
+  });
+  if (known->second.empty()) numbers_.erase(known);
+}
+
+TagReader& MeasurementDecoder::tags_of(const Measurement& measurement) {
+  const Name name(measurement.provider, measurement.name);
+  const auto known = tags_.find(name);
+  if (known != tags_.end()) return known->second;
+  if (tags_.size() >= kMaxInstruments) tags_.clear();
+  return tags_.emplace(name, TagReader(measurement.is_meter ? '=' : ':')).first->second;
+}
+
+void MeasurementDecoder::add_tags(Measurement& made, const Fields& fields) {
+  made.labels = tags_of(made).read(made.tags);
+  const Instrument* instrument = nullptr;
+  if (fields.has("instrumentId")) {
+    const auto known = announced_.find(fields.integer("instrumentId"));
+    if (known != announced_.end()) instrument = &known->second;
+  } else {
+    // Where there is one of this name, it needs no number.
+    const auto same_name = numbers_.find({made.provider, made.name});
+    if (same_name != numbers_.end() && same_name->second.size() == 1)
+      instrument = &announced_.at(same_name->second.front());
+  }
+  if (instrument == nullptr) return;
+  made.tags = joined(joined(made.tags, instrument->tags), instrument->mark);
+  add_labels(made.labels, instrument->labels);
 }
 
 std::string_view to_string(Measurement::Kind kind) {

@@ -2,6 +2,7 @@
 // (System.Diagnostics.Metrics).
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "events/fields.hpp"
+#include "events/tags.hpp"
 
 namespace farport::events {
 
@@ -27,7 +29,10 @@ struct Measurement {
   std::string name;
   std::string display_name;  ///< For people; may be empty.
   std::string unit;
-  std::string tags;  ///< "http.route=/,http.response.status_code=200"; may be empty.
+  /// "http.route=/,http.response.status_code=200": of the value, then of its instrument and of its meter. It
+  /// tells series of one name apart; may be empty.
+  std::string tags;
+  Tags labels;  ///< The same, by name.
   Kind kind = Kind::gauge;
   double value = 0;                                  ///< For a histogram, the number of values.
   std::optional<double> total;                       ///< For a rate: since the instrument began, if reported.
@@ -42,9 +47,46 @@ struct MeterNotice {
   bool fatal = false;  ///< No values will come.
 };
 
-/// Decodes the event; monostate if it is about something else or another session.
-[[nodiscard]] std::variant<std::monostate, Measurement, MeterNotice> read_measurement(
-    const nettrace::TraceHeader& trace, const nettrace::Event& event, std::string_view session);
+/// Decodes the measurements of one recording.
+class MeasurementDecoder {
+ public:
+  using Read = std::variant<std::monostate, Measurement, MeterNotice>;
+
+  /// `session`: the meters' session id.
+  explicit MeasurementDecoder(std::string_view session) : session_(session) {}
+
+  /// Decodes the event; monostate if it is about something else or another session.
+  [[nodiscard]] Read read(const nettrace::TraceHeader& trace, const nettrace::Event& event);
+
+ private:
+  /// An instrument that the runtime has announced.
+  struct Instrument {
+    std::string version;  ///< Of its meter.
+    std::string scope;    ///< The same; made of who has made the meter.
+    std::string tags;     ///< Its own, and its meter's.
+    std::string mark;     ///< What tells it from one that is there already; empty for the first.
+    Tags labels;          ///< Of all these.
+
+    [[nodiscard]] bool is_like(const Instrument& other) const {
+      return version == other.version && scope == other.scope && tags == other.tags;
+    }
+  };
+  using Name = std::pair<std::string, std::string>;  ///< Of the meter, and of the instrument.
+
+  [[nodiscard]] Read read_meter(const nettrace::TraceHeader& trace, const nettrace::Event& event);
+  [[nodiscard]] Read announce(const Fields& fields);
+  void forget(const Fields& fields);
+  [[nodiscard]] static Instrument described(const Fields& fields);
+  void mark(Instrument& made, const std::vector<std::int64_t>& known) const;
+  void add_tags(Measurement& made, const Fields& fields);
+  [[nodiscard]] TagReader& tags_of(const Measurement& measurement);
+
+  std::string session_;
+  std::map<std::int64_t, Instrument> announced_;  ///< By its number.
+  std::map<Name, std::vector<std::int64_t>> numbers_;
+  std::int64_t unnumbered_ = 0;  ///< The last number for one that has none of its own.
+  std::map<Name, TagReader> tags_;
+};
 
 [[nodiscard]] std::string_view to_string(Measurement::Kind kind);
 

@@ -83,7 +83,7 @@ void TimelineReader::on_event(const nettrace::Event& event) {
 }
 
 void TimelineReader::take_measurement(const nettrace::Event& event) {
-  const auto read = events::read_measurement(trace_, event, {});
+  const auto read = decoder_.read(trace_, event);
   const auto* const measurement = std::get_if<events::Measurement>(&read);
   if (measurement == nullptr) return;
   if (measured_ && measurement->time - *measured_ > kOneMoment) end_moment();

@@ -91,6 +91,7 @@ class TimelineReader final : public nettrace::Handler {
   StackId stack_id(const std::vector<std::uint64_t>& addresses, Timeline& into);
 
   nettrace::TraceHeader trace_;
+  events::MeasurementDecoder decoder_{{}};  ///< Of EventCounters alone.
   std::optional<events::VitalsReader> vitals_;
   std::optional<Time> measured_;  ///< When the measurements that are being taken began.
   std::deque<Moment> moments_;

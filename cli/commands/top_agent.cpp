@@ -34,7 +34,7 @@ class VitalsHandler final : public nettrace::Handler {
     reader_.emplace(interval_, trace.processors);
   }
   void on_event(const nettrace::Event& event) override {
-    const auto read = events::read_measurement(trace_, event, router::kMeterSession);
+    const auto read = decoder_.read(trace_, event);
     if (const auto* const notice = std::get_if<events::MeterNotice>(&read)) notice_ = notice->text;
     const auto* const measurement = std::get_if<events::Measurement>(&read);
     if (measurement == nullptr || !selection_.takes(*measurement)) return;
@@ -52,6 +52,7 @@ class VitalsHandler final : public nettrace::Handler {
  private:
   router::CounterSelection& selection_;
   double interval_;
+  events::MeasurementDecoder decoder_{router::kMeterSession};
   nettrace::TraceHeader trace_;
   std::optional<events::VitalsReader> reader_;
   std::size_t taken_ = 0;

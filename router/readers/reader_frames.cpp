@@ -96,12 +96,17 @@ constexpr std::size_t kMaxMeasurementNames = 1024;
 constexpr std::size_t kMaxQuantiles = 16;
 /// A byte of a name may take six bytes in JSON.
 constexpr std::size_t kMaxFrameText = 16 * 1024;
-constexpr std::size_t kMaxJsonValues = 64;
+constexpr std::size_t kMaxJsonValues = 192;
+constexpr std::size_t kMaxLabels = 64;
 
 bool fits(const events::Measurement& measurement) {
   const std::size_t names = measurement.provider.size() + measurement.name.size() + measurement.tags.size() +
                             measurement.unit.size() + measurement.display_name.size();
-  return names <= kMaxMeasurementNames && measurement.quantiles.size() <= kMaxQuantiles;
+  // Labels say what the tags say, and not more.
+  std::size_t labels = 0;
+  for (const auto& [name, value] : measurement.labels) labels += name.size() + value.size();
+  return names <= kMaxMeasurementNames && measurement.quantiles.size() <= kMaxQuantiles &&
+         measurement.labels.size() <= kMaxLabels && labels <= kMaxMeasurementNames;
 }
 
 /// A value that JSON can't express, such as infinity, becomes null.
@@ -125,12 +130,18 @@ std::optional<std::string> encode_measurement(const events::Measurement& measure
     quantiles.push_back(quantile);
     quantiles.push_back(value);
   }
+  json labels = json::array();
+  for (const auto& [name, value] : measurement.labels) {
+    labels.push_back(name);
+    labels.push_back(value);
+  }
   return router::text_of({{"meter", measurement.is_meter},
                           {"provider", measurement.provider},
                           {"name", measurement.name},
                           {"display", measurement.display_name},
                           {"unit", measurement.unit},
                           {"tags", measurement.tags},
+                          {"labels", std::move(labels)},
                           {"kind", static_cast<unsigned>(measurement.kind)},
                           {"value", measurement.value},
                           {"total", object_with(measurement.total)},
@@ -150,6 +161,9 @@ std::optional<events::Measurement> decode_measurement(std::string_view text) {
     measurement.display_name = object.at("display").get<std::string>();
     measurement.unit = object.at("unit").get<std::string>();
     measurement.tags = object.at("tags").get<std::string>();
+    const json& labels = object.at("labels");
+    for (std::size_t i = 0; i + 1 < labels.size(); i += 2)
+      measurement.labels.emplace_back(labels.at(i).get<std::string>(), labels.at(i + 1).get<std::string>());
     const auto kind = number_at<std::uint8_t>(object, "kind");
     if (kind > static_cast<std::uint8_t>(events::Measurement::Kind::histogram)) return std::nullopt;
     measurement.kind = static_cast<events::Measurement::Kind>(kind);

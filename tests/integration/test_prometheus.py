@@ -14,6 +14,7 @@ from harness import admin, ipc, needs, wait
 from harness.api import Api
 from harness.case import Case, main
 from harness.certificates import AGENT_NAME
+from harness.watched import Watched
 
 EXAMPLES = needs.ROOT / "examples/prometheus"
 PORT = 9090
@@ -165,6 +166,45 @@ class Scraped(Case):
         self.promtool("check", "config", path)
         named = {name for pipeline in collector["service"]["pipelines"].values() for name in pipeline["receivers"]}
         self.assertLessEqual(named, set(collector["receivers"]))
+
+
+class Series(Case):
+    """An application whose series are easily taken for one another."""
+
+    def test_prometheus_counts_as_many_series_as_the_application_has(self):
+        application = self.use(Watched(self.lab))
+        configuration = os.path.join(self.lab.new_directory(self.lab.far, "agent"), "farport.toml")
+        pathlib.Path(configuration).write_text(
+            '[allow]\ncn = ["tools=operator", "prometheus"]\n[artifacts]\ndirectory = "{0}"\n'
+            '[app_metrics]\nkeep = true\ncounters = ["Watched.Series", "Watched.Bound"]\n'
+            # Each by a tag that its series alone has.
+            '[[rules]]\nname = "comma"\nwhen.counter = "Watched.Series[hits]"\nwhen.tags = ["comma=a,b,c"]\nwhen.above = 0\ndo = ["stacks"]\n'
+            '[[rules]]\nname = "long"\nwhen.counter = "Watched.Bound[queue]"\nwhen.tags = ["bind=0.0.0.0"]\nwhen.above = 5000\n'
+            'when.for = "3s"\ndo = ["stacks"]\n'
+            '[[rules]]\nname = "forged"\nwhen.counter = "Watched.Series[hits]"\nwhen.tags = ["route=/admin"]\nwhen.above = 0\ndo = ["stacks"]\n'
+            .format(os.path.join(self.lab.new_directory(self.lab.far, "artifacts"), "kept")), encoding="ascii")
+        agent = self.use(self.lab.agent("--config", configuration, "--admin", admin.PORT, allow=()))
+        agent.wait_for(application)
+        server = self.use(Server(self.lab))
+        series = '{job="farport-applications",meter=~"Watched.*"}'
+
+        def counted():
+            wanted = int(application.get("/series"))
+            return server.values(f"count({series})") == [wanted]
+
+        wait.until(counted, lambda: json.dumps(server.api("series", **{"match[]": series}), indent=1))
+        told = {(each["__name__"], each.get("bind")): each for each in server.api("series", **{"match[]": series})}
+        self.assertLessEqual({("queue", "::"), ("queue", "0.0.0.0"), ("hits_total", None)}, set(told))
+        values = lambda **labels: server.values("hits_total{" + ",".join(f'{name}="{value}"' for name, value in labels.items()) + "}")
+        for labels in ({"comma": "a,b,c", "equals": "x=1", "url": "/api/items?filter=red,blue&sort=name"},
+                       {"route": "/x,tenant=evil,route=/admin", "comma": "zz"}, {"exported_id": "1", "exported_runtime": "mine"},
+                       {"user_name": "x;y"}):
+            self.assertEqual(len(values(**labels)), 1, labels)
+        self.assertEqual(values(blue_sort="name"), [])
+        fired = lambda: {each["name"]: sum(row["fired"] for row in each["runtimes"]) for each in Api(self.lab).json("/v1/rules")}
+        wait.until(lambda: application.get("/series") and fired()["comma"] and fired()["long"], lambda: str(Api(self.lab).json("/v1/rules")))
+        self.assertEqual(fired()["forged"], 0)
+        self.assertNotIn("same timestamp", server.process.output())
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 #include "router/agent/app_metrics/app_metrics.hpp"
 
-#include <set>
+#include <algorithm>
+#include <array>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -23,6 +25,8 @@ void MetricTable::take(const events::Measurement& measurement, Clock::time_point
   series.count = measurement.total.value_or(series.count + measurement.value);
   series.sum += measurement.sum.value_or(0);
   series.last = measurement;
+  // The key has them.
+  series.last.tags.clear();
   series.heard = now;
 }
 
@@ -47,43 +51,40 @@ const char* type_of(MeasurementKind kind) {
   return kGauge;
 }
 
-/// A set of labels in the order in which they are added. Only the first label of a name counts.
-class Labels {
- public:
-  void add(const std::string& name, std::string_view value) {
-    if (value.empty() || !names_.insert(name).second) return;
-    text_ += (text_.empty() ? "" : ",") + MetricsText::label(name, value);
-  }
-  /// Reserves a name that is written separately.
-  void reserve(const std::string& name) { names_.insert(name); }
-  [[nodiscard]] const std::string& text() const { return text_; }
-  [[nodiscard]] std::string with(std::string_view name, std::string_view value) const {
-    return text_ + "," + MetricsText::label(name, value);
-  }
+/// What an application's tags may be called as well. Prometheus itself calls those of its targets so.
+constexpr const char* kForeign = "exported_";
+constexpr std::array<std::string_view, 9> kOwnLabels{"id",        "runtime", "pid",      "host",  "pod",
+                                                     "container", "meter",   "quantile", "series"};
 
- private:
-  std::set<std::string> names_;
-  std::string text_;
-};
-
-Labels labels_of(const Runtime& runtime, const events::Measurement& measurement) {
-  Labels labels;
-  labels.add("id", runtime.id);
-  labels.add("runtime", runtime.name);
-  labels.add("pid", std::to_string(runtime.pid));
-  labels.add("host", runtime.host);
-  labels.add("pod", runtime.container.pod);
-  labels.add("container", runtime.container.name);
-  labels.add("meter", measurement.provider);
-  labels.reserve("quantile");
-  std::string_view rest = measurement.tags;
-  while (!rest.empty()) {
-    const std::string_view tag = take_until(rest, ',');
-    const std::size_t equals = tag.find('=');
-    if (equals != std::string_view::npos)
-      labels.add(metric_name(tag.substr(0, equals)), tag.substr(equals + 1));
+/// The names of the labels for an application's tags, with their values. Where two names become one, it has
+/// both values (OpenTelemetry's specification of metrics for Prometheus).
+std::map<std::string, std::string> labels_of_tags(const events::Tags& tags) {
+  std::map<std::string, std::string> labels;
+  for (const auto& [tag, value] : tags) {
+    std::string name = metric_name(tag);
+    // Those that begin so are Prometheus' own.
+    const bool is_foreign = name.starts_with("__");
+    if (is_foreign || std::ranges::find(kOwnLabels, name) != kOwnLabels.end()) name.insert(0, kForeign);
+    const auto [place, is_new] = labels.emplace(name, value);
+    if (!is_new) place->second += ";" + value;
   }
   return labels;
+}
+
+std::string labels_of(const Runtime& runtime, const events::Measurement& measurement) {
+  std::string text;
+  const auto add = [&text](std::string_view name, std::string_view value) {
+    if (!value.empty()) text += (text.empty() ? "" : ",") + MetricsText::label(name, value);
+  };
+  add("id", runtime.id);
+  add("runtime", runtime.name);
+  add("pid", std::to_string(runtime.pid));
+  add("host", runtime.host);
+  add("pod", runtime.container.pod);
+  add("container", runtime.container.name);
+  add("meter", measurement.provider);
+  for (const auto& [name, value] : labels_of_tags(measurement.labels)) add(name, value);
+  return text;
 }
 
 }  // namespace
@@ -97,27 +98,33 @@ std::string metric_name(std::string_view text) {
 
 void MetricFamilies::add(const Runtime& runtime, const MetricSeries& series) {
   const events::Measurement& last = series.last;
-  const char* const type = type_of(last.kind);
-  const std::string name = metric_name(last.name) + (last.kind == MeasurementKind::rate ? "_total" : "");
-  Family& family = families_.try_emplace(name, Family{type, last.unit, {}}).first->second;
-  if (family.type != type) return;
-  const Labels labels = labels_of(runtime, last);
+  const bool grows = last.kind == MeasurementKind::rate;
+  const Key key(metric_name(last.name) + (grows ? "_total" : ""), type_of(last.kind));
+  Family& family = families_.try_emplace(key, Family{last.unit, {}}).first->second;
+  std::string labels = labels_of(runtime, last);
+  // Prometheus drops all but one of the same labels: of a.b and a_b, or of a tag without a value and none.
+  const std::size_t alike = ++family.series[labels];
+  if (alike > 1) labels += "," + MetricsText::label("series", std::to_string(alike));
   if (last.kind != MeasurementKind::histogram) {
-    family.samples.push_back(
-        {"", labels.text(), last.kind == MeasurementKind::rate ? series.count : last.value});
+    family.samples.push_back({"", std::move(labels), grows ? series.count : last.value});
     return;
   }
   for (const auto& [quantile, value] : last.quantiles)
-    family.samples.push_back({"", labels.with("quantile", fmt::format("{}", quantile)), value});
-  family.samples.push_back({"_sum", labels.text(), series.sum});
-  family.samples.push_back({"_count", labels.text(), series.count});
+    family.samples.push_back(
+        {"", labels + "," + MetricsText::label("quantile", fmt::format("{}", quantile)), value});
+  family.samples.push_back({"_sum", labels, series.sum});
+  family.samples.push_back({"_count", labels, series.count});
 }
 
 std::string MetricFamilies::text() const {
   MetricsText text;
-  for (const auto& [name, family] : families_) {
+  for (const auto& [key, family] : families_) {
+    const auto& [name, type] = key;
     const std::string unit = family.unit.empty() ? "" : ", in " + escape(family.unit);
-    text.family(name, family.type, "Told by applications" + unit + ".");
+    // A name has one type.
+    const bool is_taken =
+        type == kGauge && (families_.contains({name, kSummary}) || families_.contains({name, kCounter}));
+    text.family(is_taken ? name + "_gauge" : name, type, "Told by applications" + unit + ".");
     for (const Sample& sample : family.samples) text.sample(sample.value, sample.labels, sample.suffix);
   }
   return text.take();

@@ -71,7 +71,6 @@ class MetricTable {
 /// together, whichever runtimes they belong to.
 class MetricFamilies {
  public:
-  /// A name has one type: a metric of the same name and another type, from another meter, is left out.
   void add(const Runtime& runtime, const MetricSeries& series);
   [[nodiscard]] std::string text() const;
 
@@ -82,12 +81,14 @@ class MetricFamilies {
     double value = 0;
   };
   struct Family {
-    std::string type;
     std::string unit;
     std::vector<Sample> samples;
+    std::map<std::string, std::size_t> series{};  ///< How many have the same labels otherwise.
   };
+  /// A name and a type.
+  using Key = std::pair<std::string, std::string>;
 
-  std::map<std::string, Family> families_;
+  std::map<Key, Family> families_;
 };
 
 /// Makes a valid name for Prometheus: letters, digits and underscores. Other characters become underscores.

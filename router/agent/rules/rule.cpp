@@ -5,37 +5,17 @@
 
 #include <fmt/format.h>
 
-#include "base/text.hpp"
-
 namespace farport::router {
 
 using events::Measurement;
 
-namespace {
-
-/// "http.route=/,http.response.status_code=200" as pairs. A value with a comma is cut there.
-std::map<std::string, std::string, std::less<>> tags_in(std::string_view text) {
-  std::map<std::string, std::string, std::less<>> tags;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(','), text.size());
-    const std::string_view pair = text.substr(0, end);
-    const std::size_t equals = pair.find('=');
-    if (equals != std::string_view::npos) tags.emplace(pair.substr(0, equals), pair.substr(equals + 1));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return tags;
-}
-
-}  // namespace
-
 bool CounterCondition::is_about(const Measurement& measurement) const {
   if (measurement.provider != provider || measurement.name != name) return false;
   if (event_source && measurement.is_meter) return false;
-  if (tags.empty()) return true;
-  const auto has = tags_in(measurement.tags);
-  return std::ranges::all_of(tags, [&has](const auto& wanted) {
-    const auto found = has.find(wanted.first);
-    return found != has.end() && found->second == wanted.second;
+  return std::ranges::all_of(tags, [&measurement](const auto& wanted) {
+    return std::ranges::any_of(measurement.labels, [&wanted](const auto& tag) {
+      return tag.first == wanted.first && tag.second == wanted.second;
+    });
   });
 }
 

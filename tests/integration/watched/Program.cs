@@ -48,6 +48,7 @@ app.MapGet("/throw-new", (int number) => Thrower.CatchNew(number));
 app.MapGet("/compile", (int count) => Compiled.Make(count));
 app.MapGet("/compiled", () => Compiled.Throw());
 app.MapGet("/count", (int by) => Counts.Add(by));
+app.MapGet("/series", () => Series.Hit());
 app.MapGet("/query", (string text) => Database.Query(text));
 app.MapGet("/tick", () => Counts.Total);
 app.MapGet("/end", (string how) => Ending.Begin(how));

@@ -25,7 +25,27 @@ SampleEvent meter(std::string event, std::string_view session = "SHARED") {
 }
 
 auto read(SampleEvent event) {
-  return read_measurement(kTrace, event.event(), "SHARED");
+  return MeasurementDecoder("SHARED").read(kTrace, event.event());
+}
+
+/// An instrument of the meter Orders that the runtime announces.
+SampleEvent announcement(std::optional<int> number, std::string_view own, std::string_view of_meter,
+                         std::string_view version = "",
+                         const std::string& event = "BeginInstrumentReporting") {
+  SampleEvent made(kMetricsProvider, 7, event);
+  made.text("sessionId", "SHARED").text("meterName", "Orders").text("meterVersion", version);
+  made.text("instrumentName", "queue").text("instrumentTags", own).text("meterTags", of_meter);
+  if (number) made.number("instrumentId", *number);
+  return made;
+}
+
+/// A value of the instrument with this number.
+SampleEvent value_of(std::optional<int> number, std::string_view tags = "") {
+  SampleEvent made(kMetricsProvider, 5, "GaugeValuePublished");
+  made.text("sessionId", "SHARED").text("meterName", "Orders").text("instrumentName", "queue");
+  made.text("unit", "").text("tags", tags).text("lastValue", "7");
+  if (number) made.number("instrumentId", *number);
+  return made;
 }
 
 }  // namespace
@@ -57,6 +77,68 @@ TEST_CASE("a meter's counter has grown by so much", "[events]") {
       to_json(made) ==
       R"({"time":"1970-01-01T00:00:00.000000Z","provider":"Orders","name":"priced","unit":"{order}","tags":"kind=large",)"
       R"("kind":"rate","increase":12.5,"value":100.0})");
+}
+
+TEST_CASE("instruments of one name are told apart by their tags and their meters'", "[events]") {
+  MeasurementDecoder decoder("SHARED");
+  CHECK(std::holds_alternative<std::monostate>(decoder.read(kTrace, announcement(1, "", "bind=::").event())));
+  std::ignore = decoder.read(kTrace, announcement(2, "kind=x", "bind=0.0.0.0").event());
+  std::ignore = decoder.read(kTrace, announcement(3, "", "bind=::", "2.0").event());
+  std::ignore = decoder.read(kTrace, announcement(4, "", "bind=::", "2.0").event());
+  const auto tags = [&](int number, std::string_view own = "") {
+    return std::get<Measurement>(decoder.read(kTrace, value_of(number, own).event())).tags;
+  };
+  CHECK(tags(1) == "bind=::");
+  CHECK(tags(1, "a=b") == "a=b,bind=::");
+  CHECK(tags(2) == "kind=x,bind=0.0.0.0");
+  CHECK(tags(3) == "bind=::,meter.version=2.0");
+  CHECK(tags(4) == "bind=::,meter.number=2");
+  CHECK(tags(5).empty());
+  const auto got = std::get<Measurement>(decoder.read(kTrace, value_of(2, "bind=own").event()));
+  CHECK(got.labels == Tags{{"bind", "own"}, {"kind", "x"}});
+}
+
+TEST_CASE("an instrument that is made anew has the tags of the one before", "[events]") {
+  MeasurementDecoder decoder("SHARED");
+  for (int i = 1; i < 5000; ++i) {
+    std::ignore = decoder.read(kTrace, announcement(i, "", "bind=::").event());
+    const auto got = decoder.read(kTrace, value_of(i).event());
+    REQUIRE(std::get<Measurement>(got).tags == "bind=::");
+    std::ignore = decoder.read(kTrace, announcement(i, "", "bind=::", "", "EndInstrumentReporting").event());
+  }
+  // Once it is gone its number says nothing.
+  CHECK(std::get<Measurement>(decoder.read(kTrace, value_of(7).event())).tags.empty());
+}
+
+TEST_CASE("what is announced again for another tool is the same instrument", "[events]") {
+  MeasurementDecoder decoder("SHARED");
+  for (int i = 0; i < 3; ++i)
+    CHECK(std::holds_alternative<std::monostate>(
+        decoder.read(kTrace, announcement({}, "a=b", "bind=::").event())));
+  CHECK(std::get<Measurement>(decoder.read(kTrace, value_of({}).event())).tags == "a=b,bind=::");
+  std::ignore =
+      decoder.read(kTrace, announcement({}, "a=b", "bind=::", "", "EndInstrumentReporting").event());
+  CHECK(std::holds_alternative<std::monostate>(
+      decoder.read(kTrace, announcement({}, "", "bind=other").event())));
+  CHECK(std::get<Measurement>(decoder.read(kTrace, value_of({}).event())).tags == "bind=other");
+}
+
+TEST_CASE("a runtime that numbers no instruments can't tell two of one name apart, which is said",
+          "[events]") {
+  MeasurementDecoder decoder("SHARED");
+  std::ignore = decoder.read(kTrace, announcement({}, "", "bind=::").event());
+  const auto tags = [&] { return std::get<Measurement>(decoder.read(kTrace, value_of({}).event())).tags; };
+  CHECK(tags() == "bind=::");
+  const auto told = decoder.read(kTrace, announcement({}, "", "bind=0.0.0.0").event());
+  REQUIRE(std::holds_alternative<MeterNotice>(told));
+  CHECK_THAT(std::get<MeterNotice>(told).text, Catch::Contains("several meters called Orders"));
+  CHECK(tags().empty());
+}
+
+TEST_CASE("any number of instruments may be announced", "[events]") {
+  MeasurementDecoder decoder("SHARED");
+  for (int i = 0; i < 5000; ++i) std::ignore = decoder.read(kTrace, announcement(i, "", "a=b").event());
+  CHECK(std::holds_alternative<Measurement>(decoder.read(kTrace, value_of(4999).event())));
 }
 
 TEST_CASE("older runtimes don't say what a counter stands at", "[events]") {

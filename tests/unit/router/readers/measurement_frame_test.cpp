@@ -17,6 +17,7 @@ events::Measurement latency() {
   measurement.display_name = "Latency \"of orders\"";
   measurement.unit = "ms";
   measurement.tags = "route=/,status=200";
+  measurement.labels = {{"route", "/"}, {"status", "200"}};
   measurement.kind = events::Measurement::Kind::histogram;
   measurement.value = 12;
   measurement.sum = 34.5;
@@ -36,6 +37,7 @@ TEST_CASE("a measurement comes out of its frame as it was", "[readers]") {
   CHECK(read->provider == "Orders");
   CHECK(read->display_name == latency().display_name);
   CHECK(read->tags == latency().tags);
+  CHECK(read->labels == latency().labels);
   CHECK(read->kind == events::Measurement::Kind::histogram);
   CHECK(read->value == 12);
   CHECK_FALSE(read->total);

@@ -16,6 +16,7 @@ Measurement measured(std::string name, Measurement::Kind kind, double value, std
   made.name = std::move(name);
   made.kind = kind;
   made.value = value;
+  made.labels = events::TagReader('=').read(tags);
   made.tags = std::move(tags);
   return made;
 }
@@ -63,7 +64,7 @@ TEST_CASE("what applications count is said as Prometheus has it", "[app_metrics]
             "# HELP orders_priced_total Told by applications.\n# TYPE orders_priced_total counter\n"
             "orders_priced_total{" +
             labels +
-            ",kind=\"large\"} 5\n"
+            ",exported_quantile=\"1\",exported_runtime=\"x\",kind=\"large\"} 5\n"
             "# HELP queue Told by applications, in {order}\\n.\n# TYPE queue gauge\nqueue{" +
             labels + "} -1\n");
 }
@@ -83,7 +84,33 @@ TEST_CASE("a name stands for one kind", "[app_metrics]") {
   table.take(measured("a", Measurement::Kind::rate, 2), {});
   const std::string text = text_of(table, {});
   CHECK(text.find("# TYPE a_total counter") != std::string::npos);
-  CHECK(text.find("gauge") == std::string::npos);
+  CHECK(text.find("# TYPE a_total_gauge gauge") != std::string::npos);
+}
+
+TEST_CASE("no set of labels stands there twice", "[app_metrics]") {
+  MetricTable table(10);
+  for (const char* name : {"a.b", "a_b", "a-b"})
+    table.take(measured(name, Measurement::Kind::gauge, 1, "empty="), {});
+  table.take(measured("a.b", Measurement::Kind::gauge, 1), {});
+  const std::string text = text_of(table, {});
+  for (const char* label : {"} 1", ",series=\"2\"} 1", ",series=\"3\"} 1", ",series=\"4\"} 1"})
+    CHECK_THAT(text, Catch::Contains("a_b{" + std::string(kLabels) + label));
+}
+
+TEST_CASE("an application's tags take no label's place", "[app_metrics]") {
+  MetricTable table(10);
+  for (const char* name : {"a.b", "a_b"})
+    table.take(measured(name, Measurement::Kind::gauge, 1, "series=x,__name__=y"), {});
+  const std::string text = text_of(table, {});
+  const std::string tags = R"(,exported___name__="y",exported_series="x")";
+  CHECK_THAT(text, Catch::Contains("a_b{" + std::string(kLabels) + tags + "} 1"));
+  CHECK_THAT(text, Catch::Contains("a_b{" + std::string(kLabels) + tags + ",series=\"2\"} 1"));
+}
+
+TEST_CASE("two tags that become one label have both values", "[app_metrics]") {
+  MetricTable table(10);
+  table.take(measured("a", Measurement::Kind::gauge, 1, "user.name=x,user_name=y,exported_id=1,id=2"), {});
+  CHECK_THAT(text_of(table, {}), Catch::Contains(",exported_id=\"1;2\",user_name=\"x;y\"} 1"));
 }
 
 TEST_CASE("a table of series is bounded", "[app_metrics]") {

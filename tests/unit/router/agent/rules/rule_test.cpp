@@ -18,6 +18,7 @@ Measurement measurement(Measurement::Kind kind, double value, std::string tags =
   made.name = "queue";
   made.kind = kind;
   made.value = value;
+  made.labels = farport::events::TagReader('=').read(tags);
   made.tags = std::move(tags);
   return made;
 }
