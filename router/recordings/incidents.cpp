@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 #include <fnmatch.h>
+#include <strings.h>
 
 #include <nlohmann/json.hpp>
 
@@ -59,6 +60,20 @@ std::string filter_for(const std::vector<IncidentPattern>& patterns) {
   }
   if (!wants_noisy) specs += kQuiet;
   return "FilterSpecs=\"" + specs + "\"";
+}
+
+/// The part of a type's or a category's name after its last dot.
+std::string_view last_part(std::string_view name) {
+  return name.substr(name.find_last_of(".+") + 1);
+}
+
+/// Whether the type may be meant by one of these names, which lack its namespace or have another case.
+bool is_near(const std::vector<std::string>& names, std::string_view type) {
+  const std::string_view simple = last_part(type.substr(0, kComparedName));
+  return std::ranges::any_of(names, [simple](const std::string& name) {
+    const std::string_view meant = last_part(name);
+    return meant.size() == simple.size() && ::strncasecmp(meant.data(), simple.data(), meant.size()) == 0;
+  });
 }
 
 /// "GET /orders/7"
@@ -151,7 +166,10 @@ ipc::CollectTracing wanted_incidents(const std::vector<IncidentPattern>& pattern
 }
 
 std::string to_json(const Incident& incident) {
-  return nlohmann::json{{"pattern", incident.pattern}, {"count", incident.count}, {"text", incident.text}}
+  return nlohmann::json{{"pattern", incident.pattern},
+                        {"count", incident.count},
+                        {"text", incident.text},
+                        {"near", incident.near}}
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -159,7 +177,8 @@ Result<Incident> incident_from_json(std::string_view text) {
   try {
     const auto object = nlohmann::json::parse(text);
     return Incident{object.at("pattern").get<std::size_t>(), object.at("count").get<std::uint64_t>(),
-                    std::string(shortened(object.at("text").get<std::string>(), kShownIncident))};
+                    std::string(shortened(object.at("text").get<std::string>(), kShownIncident)),
+                    std::string(shortened(object.at("near").get<std::string>(), kShownIncident))};
   } catch (const std::exception& error) {
     return fail("read", "what was seen", error.what());
   }
@@ -188,13 +207,34 @@ void IncidentReader::note(std::size_t pattern, std::string_view text) {
   found_[pattern].text = shortened(text, kShownIncident);
 }
 
+void IncidentReader::note_near(const events::ThrownException& thrown) {
+  for (std::size_t at = 0; at < patterns_.size(); ++at) {
+    const IncidentPattern& pattern = patterns_[at];
+    if (pattern.of != Of::exceptions || near_.contains(at)) continue;
+    if (!fits_one(pattern.names, thrown.type) && is_near(pattern.names, thrown.type))
+      note_near(at, thrown.type);
+  }
+}
+
+void IncidentReader::note_near(std::size_t pattern, std::string_view text) {
+  // Of those with more conditions it is not known whether the path has fitted.
+  const IncidentPattern& of = patterns_[pattern];
+  const bool is_by_name = of.statuses.empty() && !of.slower_than;
+  if (near_.insert(pattern).second && is_by_name) found_[pattern].near = shortened(text, kShownIncident);
+}
+
 void IncidentReader::take_request(const events::RequestEvent& request) {
   has_requests_ = true;
   unheard_ = 0;
   const std::string_view path = std::string_view(request.path).substr(0, kComparedName);
   std::vector<std::size_t> fitting;
   for (std::size_t at = 0; at < patterns_.size(); ++at) {
-    if (patterns_[at].of == Of::requests && paths_[at].have(path)) fitting.push_back(at);
+    if (patterns_[at].of != Of::requests) continue;
+    if (paths_[at].have(path)) {
+      fitting.push_back(at);
+    } else if (!near_.contains(at)) {
+      note_near(at, shown(request));
+    }
   }
   if (request.ended) {
     note_ended(request, fitting);
@@ -252,8 +292,9 @@ void IncidentReader::on_event(const nettrace::Event& event) {
   if (events::says_request_began(event)) return note_unheard();
   if (events::is_exception(event)) {
     const auto thrown = events::read_exception(trace_, event);
-    if (thrown) note(*thrown, fmt::format("{}: {}", thrown->type, thrown->message));
-    return;
+    if (!thrown) return;
+    note(*thrown, fmt::format("{}: {}", thrown->type, thrown->message));
+    return note_near(*thrown);
   }
   const auto entry = events::read_log_entry(trace_, event);
   if (entry) note(*entry, fmt::format("{} {}: {}", to_string(entry->level), entry->category, entry->message));
@@ -277,9 +318,10 @@ std::vector<Incident> IncidentReader::take(Clock::time_point now) {
   const bool tells_first = has_requests_ && !std::exchange(told_, true);
   for (Incident& each : found_) {
     const bool first = tells_first && patterns_[each.pattern].of == Of::requests;
-    if (each.count == 0 && !first) continue;
+    if (each.count == 0 && !first && each.near.empty()) continue;
     taken.push_back(each);
     each.count = 0;
+    each.near.clear();
   }
   return taken;
 }

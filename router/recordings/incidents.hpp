@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -51,6 +52,7 @@ struct Incident {
   std::size_t pattern = 0;  ///< Its place in the list.
   std::uint64_t count = 0;  ///< 0 for the first request, if it does not fit: the application has such.
   std::string text;         ///< The last one, for people: "Error Orders.Pricing: no price".
+  std::string near{};       ///< What was seen first that does not fit, but nearly: a type, or a request.
 };
 [[nodiscard]] std::string to_json(const Incident& incident);
 [[nodiscard]] Result<Incident> incident_from_json(std::string_view text);
@@ -91,6 +93,8 @@ class IncidentReader final : public nettrace::Handler {
   template <typename Seen>
   void note(const Seen& seen, std::string_view text);
   void note(std::size_t pattern, std::string_view text);
+  void note_near(const events::ThrownException& thrown);
+  void note_near(std::size_t pattern, std::string_view text);
   void take_request(const events::RequestEvent& request);
   void note_begun(std::string span, std::string text, const std::vector<std::size_t>& fitting);
   void note_ended(const events::RequestEvent& request, const std::vector<std::size_t>& fitting);
@@ -101,6 +105,7 @@ class IncidentReader final : public nettrace::Handler {
   std::vector<IncidentPattern> patterns_;
   std::vector<RequestPaths> paths_;  ///< Of each pattern.
   std::vector<Incident> found_;      ///< One for each pattern.
+  std::set<std::size_t> near_;       ///< Patterns that something was near to.
   nettrace::TraceHeader trace_;
   bool has_requests_ = false;         ///< One was seen,
   bool told_ = false;                 ///< and that was told.

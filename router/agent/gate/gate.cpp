@@ -159,7 +159,8 @@ Decision authorize_profile(const Caller& caller, const Runtime& runtime) {
 }
 
 bool may_profile_kernel(const Caller& caller, const Runtime& runtime) {
-  return caller.access->may(auth::kProfileKernel, traits_of(runtime)).allowed;
+  // What a rule takes is for everybody who may profile.
+  return caller.acting_for.empty() && caller.access->may(auth::kProfileKernel, traits_of(runtime)).allowed;
 }
 
 }  // namespace farport::router

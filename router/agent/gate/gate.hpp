@@ -91,7 +91,7 @@ struct Decision {
 
 /// Decides about a profile, for which the agent has the kernel sample the runtime's threads.
 [[nodiscard]] Decision authorize_profile(const Caller& caller, const Runtime& runtime);
-/// Whether the profile may contain functions of the kernel.
+/// Whether the profile may contain functions of the kernel. One that a rule takes never does.
 [[nodiscard]] bool may_profile_kernel(const Caller& caller, const Runtime& runtime);
 
 }  // namespace farport::router

@@ -110,7 +110,10 @@ std::optional<std::string> RuleWatch::take(const events::Measurement& measuremen
 std::optional<std::string> RuleWatch::take(const Incident& incident, Lasting::Clock::time_point now) {
   const auto& condition = std::get<IncidentCondition>(rule_.condition);
   heard_ = true;
+  if (!incident.near.empty() && !fits_) near_ = incident.near;
   if (incident.count == 0) return std::nullopt;
+  fits_ = true;
+  near_.clear();
   if (!repeated_.note(incident.count, now, condition.times, condition.within)) return std::nullopt;
   return incident.text;
 }
@@ -455,6 +458,7 @@ Task<void> Rules::act(std::uint64_t number, const Rule& rule, Runtime runtime) {
   const Result<void> taken = co_await take_all(number, rule, runtime);
   Firing& firing = *firings_.find(number);
   firing.state = taken ? Firing::State::done : Firing::State::failed;
+  entry.outcome = {};
   if (!taken) {
     firing.why = taken.error().message();
     ++counts_[rule.name].failed;
@@ -608,6 +612,20 @@ RuleRow suspended_row(const Runtime& runtime) {
 
 }  // namespace
 
+namespace {
+
+/// What a rule has not seen, though nearly; empty if there is nothing to say.
+std::string nothing_but(const RuleWatch& watch) {
+  if (watch.near().empty()) return {};
+  const bool is_type =
+      std::get<IncidentCondition>(watch.rule().condition).pattern.of == IncidentPattern::Of::exceptions;
+  return is_type ? "no such exception yet, but " + watch.near() +
+                       " (types are compared by case, with their namespaces)"
+                 : "no such request yet, but " + watch.near();
+}
+
+}  // namespace
+
 std::string Rules::why_blind(const RuleWatch& watch, const Watched& watched) const {
   if (const auto* const incidents = std::get_if<IncidentCondition>(&watch.rule().condition)) {
     const std::string& why = watched.incidents->why_not();
@@ -655,6 +673,7 @@ RuleRow Rules::row(const RuleWatch& each, const Watched& watched) const {
     row.why = "it started while a limit was reached";
   } else if (row.why = why_blind(each, watched); row.why.empty()) {
     row.state = each.holds(now - settings_.gap()) ? "holds" : "watches";
+    row.why = nothing_but(each);
   } else {
     row.state = now - watched.found < settings_.gap() ? "waits" : "no value";
   }

@@ -81,6 +81,8 @@ class RuleWatch {
   /// The value that was seen last; empty if none was for longer than `gap`.
   [[nodiscard]] std::optional<double> value(Lasting::Clock::time_point now,
                                             std::chrono::milliseconds gap) const;
+  /// What was seen that is not what the rule waits for, but nearly, while that was not seen; else empty.
+  [[nodiscard]] const std::string& near() const { return near_; }
   /// Whether there was anything yet that the rule looks at.
   [[nodiscard]] bool heard() const { return heard_; }
   /// Whether the condition holds, by what was noted after `since`, though perhaps not long enough.
@@ -99,6 +101,8 @@ class RuleWatch {
   std::map<std::string, Lasting> lasting_;  ///< By the tags of a series; of a hang, one.
   Repeated repeated_;
   bool heard_ = false;  ///< Whether there was anything that the rule looks at.
+  bool fits_ = false;   ///< Something was what it waits for.
+  std::string near_;
   std::optional<double> value_;
   Lasting::Clock::time_point seen_{};
 };

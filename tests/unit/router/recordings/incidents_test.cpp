@@ -68,6 +68,19 @@ TEST_CASE("Requests count as they begin", "[incidents]") {
   CHECK(reader.take(Clock::now()).empty());
 }
 
+TEST_CASE("What is nearly meant is told once", "[incidents]") {
+  IncidentReader reader({requests_to({"/orders/**"})});
+  tell(reader, {"Start", "1", "/health"});
+  tell(reader, {"Start", "2", "/order/7"});
+  const auto first = reader.take(Clock::now());
+  REQUIRE(first.size() == 1);
+  CHECK(first.front().count == 0);
+  CHECK(first.front().near == "GET /health");
+  CHECK(incident_from_json(to_json(first.front()))->near == "GET /health");
+  tell(reader, {"Start", "3", "/health"});
+  CHECK(reader.take(Clock::now()).empty());
+}
+
 TEST_CASE("Requests count by their answers' status", "[incidents]") {
   auto pattern = requests_to({"**/*"});
   pattern.statuses = {{404, 404}, {500, 599}};
