@@ -101,13 +101,12 @@ Confinement confine(const Needs& needs) {
     } else {
       confinement.missing.push_back(result.error().message());
     }
-    return result.has_value();
   };
   note(no_new_privileges());
-  confinement.files = note(give_up_files(needs));
+  note(give_up_files(needs));
   note(give_up_capabilities(needs));
   // Last, since the filter forbids the system calls that the other steps use.
-  confinement.system_calls = note(give_up_system_calls(needs));
+  note(give_up_system_calls(needs));
   return confinement;
 }
 

@@ -26,8 +26,6 @@ struct Needs {
 struct Confinement {
   std::vector<std::string> in_force;
   std::vector<std::string> missing;  ///< With the reason.
-  bool files = false;                ///< Landlock is in force; unknown in the result of dry_run().
-  bool system_calls = false;         ///< The system call filter is in force; unknown there, too.
 };
 
 /// Keeps the process's memory, which holds keys, out of core dumps and away from other processes of the same

@@ -290,8 +290,7 @@ int run_agent(const config::ServeSettings& settings, const Log& log, const Agent
   });
   // From the moment that it reports to listen, signals must have their final effect.
   REPORT_IF_ERROR(agent.listen(), kFailure);
-  ASSIGN_OR_REPORT(const auto confined, confine_agent(settings, log), kFailure);
-  agent.confined_by({confined.system_calls});
+  REPORT_IF_ERROR(confine_agent(settings, log), kFailure);
   manager.ready();
   if (program.on_listening) program.on_listening();
   transport::Task<void> alive = manager.stay_alive(loop);

@@ -227,20 +227,20 @@ Result<confinement::CommandRights> rights_of(const config::CommandSettings& comm
   return rights;
 }
 
-Result<confinement::Confinement> confine_agent(const config::ServeSettings& settings, const Log& log) {
+Result<void> confine_agent(const config::ServeSettings& settings, const Log& log) {
   if (settings.confinement.mode == "off") {
     log->warn("not confined: it is switched off");
-    return confinement::Confinement{};
+    return {};
   }
-  confinement::Confinement confinement = confinement::confine(needs_of(settings));
+  const confinement::Confinement confinement = confinement::confine(needs_of(settings));
   log->info("confined: {}", confinement::join(confinement.in_force));
-  if (confinement.missing.empty()) return confinement;
+  if (confinement.missing.empty()) return {};
   const std::string missing = confinement::join(confinement.missing);
   if (settings.confinement.mode == "required") {
     return fail("confine", "the agent as --confine=required asks", missing);
   }
   log->info("not confined by all means: {}", missing);
-  return confinement;
+  return {};
 }
 
 }  // namespace farport::cli

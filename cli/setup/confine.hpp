@@ -29,9 +29,8 @@ struct CommandOwner {
 [[nodiscard]] confinement::CommandRights with_program(confinement::CommandRights rights,
                                                       const std::string& program);
 
-/// Confines the process by the settings, logs what is in force and returns it. Call it before threads are
+/// Confines the process by the settings, and logs what is in force. Call it before threads are
 /// started. Fails if something is missing that the settings require.
-[[nodiscard]] Result<confinement::Confinement> confine_agent(const config::ServeSettings& settings,
-                                                             const Log& log);
+[[nodiscard]] Result<void> confine_agent(const config::ServeSettings& settings, const Log& log);
 
 }  // namespace farport::cli

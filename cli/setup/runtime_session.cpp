@@ -109,10 +109,13 @@ Task<std::optional<router::Restart>> RuntimeSession::restart() {
 Task<void> RuntimeSession::watch_container() {
   const router::Reach* reach = agent_client_->reach();
   if (reach != nullptr) run_ = co_await reach->container_run(loop_);
+  // It may have broken before the engine has answered.
+  if (broken_ && run_) co_await give_up_if_ended(*std::exchange(run_, std::nullopt));
 }
 
 void RuntimeSession::broke(const Error& why) {
   on_break_(why);
+  broken_ = true;
   if (run_) looking_.spawn(give_up_if_ended(*std::exchange(run_, std::nullopt)));
 }
 
@@ -131,6 +134,7 @@ Task<void> RuntimeSession::give_up_if_ended(router::ContainerRun before) {
     co_await transport::sleep(loop_, kBetweenLooksAtEnd);
   }
   // It was the connection alone. The next break may be the container's end.
+  broken_ = false;
   run_ = std::move(before);
 }
 

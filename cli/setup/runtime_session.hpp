@@ -65,6 +65,7 @@ class RuntimeSession {
   std::unique_ptr<router::AgentClient> agent_client_;
   std::vector<std::string> explanation_;
   std::optional<router::ContainerRun> run_;  ///< Of the container, when it began to be watched.
+  bool broken_ = false;                      ///< The session has broken, and its container was not looked at.
   transport::TaskSet looking_;
 };
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/resources.hpp"
+#include "router/agent/sampler/sampler_looks.hpp"
 #include "transport/offload.hpp"
 #include "transport/race.hpp"
 #include "transport/rest.hpp"
@@ -94,8 +95,7 @@ Agent::Agent(transport::Loop& loop, Log log, AgentSettings settings, auth::TlsCr
       groups_(loop, registry_, own_group_opener(settings_.sampler)),
       dumps_(loop, log_, registry_, groups_, settings_.dump, settings_.sampler),
       doctor_(loop, registry_, discovery_,
-              {settings_.dump, settings_.sampler, own_group_opener(settings_.sampler)},
-              [this] { return samples(); }),
+              {settings_.dump, settings_.sampler, own_group_opener(settings_.sampler)}),
       suspended_(loop, registry_, log_, settings_.resume_after),
       halts_(loop, registry_, log_),
       meters_(loop, registry_, how_app_metrics_reads(settings_)),

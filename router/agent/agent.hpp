@@ -148,8 +148,6 @@ class Agent {
   /// First call: takes nothing new, lets running work go on for the drain limit, then has the rest stopped.
   /// Second call: ends at once.
   void stop();
-  /// Tells the doctor which rights this process has given up, since some checks would need them.
-  void confined_by(OwnConfinement own) { doctor_.confined_by(own); }
   /// Opens the audit log again after a program has rotated it.
   void reopen_audit();
   /// Reads the certificate, key, CAs and CRLs again.

@@ -19,6 +19,8 @@
 namespace farport::router {
 namespace {
 
+static_assert(HelperProcess::kMaxDescriptors + 1 <= kMaxPassed);
+
 /// Has the kernel kill this process once nobody can write to the pipe any more (fcntl(2), F_SETSIG).
 void end_with_lifeline(int lifeline) {
   std::ignore = ::fcntl(lifeline, F_SETSIG, SIGKILL);
@@ -44,6 +46,7 @@ int keep_only(int descriptor) {
   std::vector<char> request(HelperProcess::kMaxRequest);
   for (;;) {
     PassedMessage message = receive_passed(requests, request);
+    if (message.bytes < 0 && errno == EMSGSIZE) continue;
     if (message.bytes <= 0) ::_exit(0);
     std::vector<UniqueFd> descriptors = std::move(message.descriptors);
     if (descriptors.empty()) continue;

@@ -65,8 +65,12 @@ PassedMessage receive_passed(int socket, std::span<char> buffer) {
   do {
     message.bytes = ::recvmsg(socket, &envelope.header(), MSG_CMSG_CLOEXEC);
   } while (message.bytes < 0 && errno == EINTR);
-  if (message.bytes >= 0) message.descriptors = envelope.enclosed();
-  return message;
+  if (message.bytes < 0) return message;
+  message.descriptors = envelope.enclosed();
+  // What is cut may lack its last descriptor, which has a meaning of its own.
+  if ((envelope.header().msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0) return message;
+  errno = EMSGSIZE;
+  return {};
 }
 
 }  // namespace farport::router

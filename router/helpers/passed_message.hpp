@@ -20,7 +20,7 @@ inline constexpr std::size_t kMaxPassed = 4;
 [[nodiscard]] int send_passed(int socket, std::string_view bytes, const std::vector<int>& descriptors);
 
 struct PassedMessage {
-  ssize_t bytes = -1;  ///< 0 at the end; -1 if errno says what failed.
+  ssize_t bytes = -1;  ///< 0 at the end; -1 if errno says what failed: EMSGSIZE if a part of it is lost.
   std::vector<UniqueFd> descriptors;
 };
 

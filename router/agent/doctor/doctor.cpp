@@ -4,6 +4,7 @@
 
 #include "router/agent/doctor/dump_check.hpp"
 #include "router/agent/runtimes/probe.hpp"
+#include "router/agent/sampler/sampler_looks.hpp"
 #include "router/wire/runtime.hpp"
 #include "transport/race.hpp"
 
@@ -65,13 +66,11 @@ struct Doctor::Look {
   transport::Condition changed;
 };
 
-Doctor::Doctor(transport::Loop& loop, Registry& registry, const Discovery& discovery, DumpLooks dump,
-               std::function<bool()> samples)
+Doctor::Doctor(transport::Loop& loop, Registry& registry, const Discovery& discovery, DumpLooks dump)
     : loop_(loop),
       registry_(registry),
       discovery_(discovery),
       dump_(std::move(dump)),
-      samples_(std::move(samples)),
       slots_(loop, user_shares()),
       process_looks_(loop),
       tasks_(loop) {}
@@ -164,13 +163,13 @@ Task<void> Doctor::look_at_process(Runtime runtime, LookPtr look, bool answers) 
   if (port == nullptr) co_return;
   struct Facts {
     DumpFacts dump;
-    ProfileFacts profile;
+    Result<SamplingTry> profile;
   };
   const auto facts = std::make_shared<Facts>();
   const transport::PeerCredentials process = port->process();
-  std::function<void()> work = [facts, process, socket = port->path(), runtime, by = dump_, own = own_] {
+  std::function<void()> work = [facts, process, socket = port->path(), runtime, by = dump_] {
     facts->dump = look_at_dump(by, process, socket, runtime);
-    facts->profile = look_at_profile(process.pid, process.uid, own);
+    facts->profile = look_whether_sampled(by.sampler.get(), process.pid, process.uid);
   };
   const Result<void> looked = co_await process_looks_.run(process.pid, process.uid, std::move(work));
   const std::string name = called(runtime);
@@ -183,8 +182,7 @@ Task<void> Doctor::look_at_process(Runtime runtime, LookPtr look, bool answers) 
   }
   Verdict dump = answers ? judge_dump(facts->dump, name) : unanswered(runtime);
   look->found.push_back(of_runtime(runtime, step::kDump, std::move(dump)));
-  const bool samples = !samples_ || samples_();
-  Verdict profile = samples ? judge_profile(facts->profile, name) : no_sampler(name);
+  Verdict profile = judge_profile(facts->profile, name, process.pid > 0);
   look->found.push_back(of_runtime(runtime, step::kProfile, std::move(profile)));
 }
 

@@ -19,15 +19,10 @@ namespace farport::router {
 
 class Doctor {
  public:
-  /// `samples` says whether the process that takes profiles runs; null if none is needed.
-  Doctor(transport::Loop& loop, Registry& registry, const Discovery& discovery, DumpLooks dump,
-         std::function<bool()> samples);
+  Doctor(transport::Loop& loop, Registry& registry, const Discovery& discovery, DumpLooks dump);
   Doctor(const Doctor&) = delete;
   Doctor& operator=(const Doctor&) = delete;
   ~Doctor();
-
-  /// Tells it what this process has given up. Call this once the process has confined itself.
-  void confined_by(OwnConfinement own) { own_ = own; }
 
   /// Diagnoses of the search alone, for a caller who sees these runtimes.
   [[nodiscard]] std::vector<Diagnosis> examine_search(const Registry::Filter& seen,
@@ -53,8 +48,6 @@ class Doctor {
   Registry& registry_;
   const Discovery& discovery_;
   DumpLooks dump_;
-  std::function<bool()> samples_;
-  OwnConfinement own_;
   ProbeSlots slots_;
   ProcessLooks process_looks_;
   std::map<std::string, LookPtr, std::less<>> looks_;  ///< By the runtime's id.

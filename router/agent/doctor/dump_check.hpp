@@ -18,11 +18,6 @@
 
 namespace farport::router {
 
-/// Rights that the agent has given up and that a check would need.
-struct OwnConfinement {
-  bool system_calls = false;  ///< A filter that lacks the system calls of profiling.
-};
-
 /// The result of one check of a runtime.
 struct Verdict {
   Finding finding;
@@ -57,19 +52,8 @@ struct DumpLooks {
 /// Decides by these facts. `name` is the runtime's.
 [[nodiscard]] Verdict judge_dump(const DumpFacts& facts, const std::string& name);
 
-/// The facts that decide whether the kernel lets a runtime be profiled (perf_event_open(2)).
-struct ProfileFacts : PerfFacts {
-  std::optional<int> tried{};  ///< The result of a try: 0, or an errno value. Nothing if it was not tried.
-};
-
-/// Opens a counter on the process and closes it at once, unless the agent's own filter forbids the system
-/// call.
-[[nodiscard]] ProfileFacts look_at_profile(pid_t pid, uid_t user, const OwnConfinement& own);
-
-/// The verdict when the process that takes profiles does not run.
-[[nodiscard]] Verdict no_sampler(const std::string& name);
-
-/// Decides by these facts. `name` is the runtime's.
-[[nodiscard]] Verdict judge_profile(const ProfileFacts& facts, const std::string& name);
+/// Decides whether the kernel lets a runtime be profiled. `name` is the runtime's; `tried`: what the sampler
+/// has found out; `visible`: whether the agent sees the runtime's process.
+[[nodiscard]] Verdict judge_profile(const Result<SamplingTry>& tried, const std::string& name, bool visible);
 
 }  // namespace farport::router

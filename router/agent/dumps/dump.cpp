@@ -22,6 +22,7 @@
 #include "base/process_stat.hpp"
 #include "base/resources.hpp"
 #include "ipc/message.hpp"
+#include "router/agent/sampler/sampler_looks.hpp"
 #include "router/recordings/recordings.hpp"
 #include "router/stream/compressing_stream.hpp"
 #include "router/stream/first_message.hpp"

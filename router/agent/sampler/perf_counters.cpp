@@ -8,7 +8,6 @@
 #include <ctime>
 #include <utility>
 
-#include <linux/capability.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -21,21 +20,8 @@
 namespace farport::router {
 namespace {
 
-/// From this value on, only processes with a capability may count anything (in Debian's kernels).
-constexpr int kCapableOnly = 3;
 constexpr const char* kLeastRightsHint =
     "give farport CAP_PERFMON, or set kernel.perf_event_paranoid to 2 and run it as the application's user";
-
-bool has(const PerfFacts& facts, int capability) {
-  return (facts.capabilities >> static_cast<unsigned>(capability) & 1U) != 0;
-}
-
-bool may_sample_all(const PerfFacts& facts) {
-#ifdef CAP_PERFMON
-  if (has(facts, CAP_PERFMON)) return true;
-#endif
-  return has(facts, CAP_SYS_ADMIN);
-}
 
 Error refused(int error, std::string why, std::string hint) {
   return {"have the kernel sample", "it", std::move(why), std::move(hint), Cause(error)};
@@ -48,22 +34,36 @@ PerfFacts look_at_perf(uid_t user) {
   if (const auto text = read_limited("/proc/sys/kernel/perf_event_paranoid", 16)) {
     facts.paranoid = std::atoi(text->c_str());
   }
-  if (const auto status = process_status(::getpid())) {
-    facts.capabilities = status->capabilities;
-    facts.own_filter = status->filtered;
-  }
+  if (const auto status = process_status(::getpid())) facts.own_filter = status->filtered;
   facts.own_process = user == ::geteuid();
   return facts;
 }
 
-bool may_sample(const PerfFacts& facts) {
-  return may_sample_all(facts) ||
-         (facts.paranoid < kCapableOnly && (facts.own_process || has(facts, CAP_SYS_PTRACE)));
+SamplingTry try_to_sample(pid_t process, uid_t user) {
+  perf_event_attr attributes{};
+  attributes.type = PERF_TYPE_SOFTWARE;
+  attributes.size = sizeof attributes;
+  // The time of the process itself needs the fewest rights.
+  attributes.config = PERF_COUNT_SW_TASK_CLOCK;
+  attributes.disabled = 1;
+  attributes.exclude_kernel = 1;
+  attributes.exclude_hv = 1;
+  constexpr int kAnyProcessor = -1;
+  constexpr int kNoGroup = -1;
+  const UniqueFd counter(static_cast<int>(
+      ::syscall(SYS_perf_event_open, &attributes, process, kAnyProcessor, kNoGroup, PERF_FLAG_FD_CLOEXEC)));
+  const int error = counter ? 0 : errno;
+  return {look_at_perf(user), error};
 }
 
+namespace {
+
+/// "kernel.perf_event_paranoid is 2"
 std::string describe_paranoia(const PerfFacts& facts) {
   return "kernel.perf_event_paranoid is " + std::to_string(facts.paranoid.value_or(0));
 }
+
+}  // namespace
 
 Error explain_perf_refusal(const PerfFacts& facts, int error) {
   if (!facts.paranoid) {

@@ -20,20 +20,21 @@ namespace farport::router {
 /// What decides whether the kernel lets a process be sampled (the kernel's
 /// Documentation/admin-guide/perf-security.rst).
 struct PerfFacts {
-  std::optional<int> paranoid{};   ///< kernel.perf_event_paranoid; nothing if the kernel has no such events.
-  std::uint64_t capabilities = 0;  ///< This process's.
-  bool own_filter = false;         ///< This process's system calls are filtered.
-  bool own_process = false;        ///< The other process belongs to this user.
+  std::optional<int> paranoid{};  ///< kernel.perf_event_paranoid; nothing if the kernel has no such events.
+  bool own_filter = false;        ///< This process's system calls are filtered.
+  bool own_process = false;       ///< The other process belongs to this user.
 };
 
 /// `user` is the user of the process to be sampled.
 [[nodiscard]] PerfFacts look_at_perf(uid_t user);
 
-/// Whether sampling should be allowed, apart from the kernel's part of stacks.
-[[nodiscard]] bool may_sample(const PerfFacts& facts);
-
-/// For example "kernel.perf_event_paranoid is 2".
-[[nodiscard]] std::string describe_paranoia(const PerfFacts& facts);
+/// The facts, and the result of a try.
+struct SamplingTry {
+  PerfFacts facts{};
+  int error = 0;  ///< An errno value; 0 if the process can be sampled.
+};
+/// Opens a counter on the process, whose user is `user`, and closes it at once.
+[[nodiscard]] SamplingTry try_to_sample(pid_t process, uid_t user);
 
 /// Why the kernel has refused (`error` is an errno value), and the least right that would do.
 [[nodiscard]] Error explain_perf_refusal(const PerfFacts& facts, int error);

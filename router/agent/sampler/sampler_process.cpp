@@ -488,23 +488,41 @@ Result<SamplerEnds> SamplerProcess::begin(std::string_view request, const Unique
   return SamplerEnds{std::move(answer.reading), std::move(control.writing), std::move(lifeline)};
 }
 
+namespace {
+
+/// poll(2), once more when a signal interrupts it.
+int poll_one(pollfd& of, int milliseconds) {
+  int found = 0;
+  do {
+    found = ::poll(&of, 1, milliseconds);
+  } while (found < 0 && errno == EINTR);
+  return found;
+}
+
+}  // namespace
+
 Result<Seen> SamplerProcess::look(const LookRequest& request) const {
+  const std::string on = "process " + std::to_string(request.process);
   ASSIGN_OR_RETURN(auto answer, make_socket_pair(SOCK_SEQPACKET));
   std::vector<char> bytes(kMaxSeen);
   PassedMessage message;
   bool answered = false;
   {
+    if (!process_.running())
+      return fail("look at", on, "the agent's process that takes profiles has ended",
+                  "start the agent again");
     ASSIGN_OR_RETURN(const auto lifeline, process_.begin(encoded(kLook, request), {answer.theirs.get()}));
     answer.theirs.reset();
     pollfd waited{answer.ours.get(), POLLIN, 0};
-    answered = ::poll(&waited, 1, kLookMilliseconds) > 0;
+    answered = poll_one(waited, kLookMilliseconds) > 0;
     if (answered) message = receive_passed(answer.ours.get(), bytes);
   }
   // What the process blocks can't be killed. Wait for its end, so that it counts as one of its user's looks.
   pollfd gone{answer.ours.get(), 0, 0};
-  std::ignore = ::poll(&gone, 1, -1);
-  if (!answered || message.bytes < 0)
-    return fail("look at", "process " + std::to_string(request.process), "it blocks that");
+  std::ignore = poll_one(gone, -1);
+  if (!answered)
+    return fail("look at", on, "that took longer than two seconds: what does it do to its file systems?");
+  if (message.bytes < 0) return fail("look at", on, "the look at it has failed");
   return Seen{std::string(bytes.data(), static_cast<std::size_t>(message.bytes)),
               std::move(message.descriptors)};
 }

@@ -113,12 +113,6 @@ struct SamplerEnds {
   Lifeline lifeline;
 };
 
-/// What look_at_process() has sent.
-struct Seen {
-  std::string bytes;
-  std::vector<UniqueFd> descriptors;
-};
-
 /// The helper process. It is forked before the agent has given anything up, so that the agent, which faces
 /// the network, needs none of the rights for sampling.
 class SamplerProcess {

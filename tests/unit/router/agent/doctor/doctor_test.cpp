@@ -31,7 +31,7 @@ struct Ward {
   Ward()
       : registry(loop),
         discovery(loop, registry, make_silent_log(), {}),
-        doctor(loop, registry, discovery, {}, nullptr) {}
+        doctor(loop, registry, discovery, {}) {}
 
   transport::Loop loop;
   Registry registry;

@@ -1,12 +1,13 @@
 // Whether the kernel lets a runtime be profiled, and why not.
 #include <cerrno>
 
-#include <linux/capability.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
 
+#include "confinement/confinement.hpp"
 #include "router/agent/doctor/dump_check.hpp"
+#include "router/agent/sampler/sampler_looks.hpp"
 
 using namespace farport;
 using namespace farport::router;
@@ -14,55 +15,50 @@ using Level = Finding::Level;
 
 namespace {
 
-ProfileFacts facts_of(int paranoid, std::optional<int> tried, bool own_process = true) {
-  ProfileFacts facts;
-  facts.paranoid = paranoid;
-  facts.tried = tried;
-  facts.own_process = own_process;
-  return facts;
+SamplingTry tried_with(int paranoid, int error, bool own_process = true) {
+  SamplingTry tried;
+  tried.facts.paranoid = paranoid;
+  tried.facts.own_process = own_process;
+  tried.error = error;
+  return tried;
 }
 
-Finding profile_of(const ProfileFacts& facts) {
-  return judge_profile(facts, "orders").finding;
-}
-
-constexpr std::uint64_t bit_of(int capability) {
-  return std::uint64_t{1} << capability;
+Finding profile_of(const SamplingTry& tried) {
+  return judge_profile(tried, "orders", true).finding;
 }
 
 }  // namespace
 
 TEST_CASE("a counter that opens is what counts", "[doctor]") {
-  CHECK(profile_of(facts_of(4, 0)).level == Level::ok);
+  CHECK(profile_of(tried_with(4, 0)).level == Level::ok);
 }
 
 TEST_CASE("refusals of the kernel are told apart", "[doctor]") {
-  CHECK_THAT(profile_of(facts_of(3, EACCES)).text, Catch::Contains("perf_event_paranoid is 3"));
-  CHECK_THAT(profile_of(facts_of(2, EACCES, false)).text, Catch::Contains("another user's process"));
-  ProfileFacts filtered = facts_of(2, EPERM);
-  filtered.own_filter = true;
+  CHECK_THAT(profile_of(tried_with(3, EACCES)).text, Catch::Contains("perf_event_paranoid is 3"));
+  CHECK_THAT(profile_of(tried_with(2, EACCES, false)).text, Catch::Contains("another user's process"));
+  SamplingTry filtered = tried_with(2, EPERM);
+  filtered.facts.own_filter = true;
   CHECK_THAT(profile_of(filtered).text, Catch::Contains("seccomp profile"));
-  CHECK_THAT(profile_of(facts_of(2, ENOSYS)).text, Catch::Contains("this kernel has no"));
-  filtered.tried = ENOSYS;
+  CHECK_THAT(profile_of(tried_with(2, ENOSYS)).text, Catch::Contains("this kernel has no"));
+  filtered.error = ENOSYS;
   CHECK_THAT(profile_of(filtered).text, Catch::Contains("a filter of system calls"));
-  CHECK(profile_of(facts_of(2, ESRCH)).level == Level::warning);
-  CHECK(profile_of({}).level == Level::warning);
+  CHECK(profile_of(tried_with(2, ESRCH)).level == Level::warning);
 }
 
-TEST_CASE("what the agent's own filter forbids is foretold from the facts, and said to be", "[doctor]") {
-  const Finding may = profile_of(facts_of(2, std::nullopt));
-  CHECK(may.level == Level::ok);
-  CHECK_THAT(may.text, Catch::Contains("own filter of system calls"));
-  CHECK(profile_of(facts_of(2, std::nullopt, false)).level == Level::warning);
-  CHECK(profile_of(facts_of(3, std::nullopt)).level == Level::warning);
-  ProfileFacts capable = facts_of(3, std::nullopt, false);
-  capable.capabilities = bit_of(CAP_PERFMON);
-  CHECK(profile_of(capable).level == Level::ok);
-  capable = facts_of(2, std::nullopt, false);
-  capable.capabilities = bit_of(CAP_SYS_PTRACE);
-  CHECK(profile_of(capable).level == Level::ok);
+TEST_CASE("what could not be tried is no profile", "[doctor]") {
+  const Result<SamplingTry> failed = fail("sample", "process 7", "the look at it has failed");
+  CHECK(judge_profile(failed, "orders", true).finding.level == Level::warning);
+  CHECK_THAT(judge_profile(failed, "orders", true).finding.text,
+             Catch::Contains("the look at it has failed"));
+  CHECK_THAT(judge_profile(failed, "orders", false).finding.text, Catch::Contains("not visible"));
 }
 
-TEST_CASE("nothing is tried that the agent has given up", "[doctor]") {
-  CHECK_FALSE(look_at_profile(::getpid(), ::geteuid(), {true}).tried);
+TEST_CASE("the sampler tries a counter", "[doctor]") {
+  const auto sampler = SamplerProcess::start([] { confinement::confine_sampler(); });
+  REQUIRE(sampler);
+  const auto tried = look_whether_sampled(&*sampler, ::getpid(), ::geteuid());
+  REQUIRE(tried);
+  CHECK(tried->facts.own_process);
+  CHECK_FALSE(look_whether_sampled(nullptr, ::getpid(), ::geteuid()));
+  CHECK_FALSE(look_whether_sampled(&*sampler, 0, ::geteuid()));
 }

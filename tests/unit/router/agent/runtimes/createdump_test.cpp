@@ -14,7 +14,7 @@
 
 #include "base/unique_fd.hpp"
 #include "confinement/confinement.hpp"
-#include "router/agent/sampler/sampler_process.hpp"
+#include "router/agent/sampler/sampler_looks.hpp"
 #include "tests/unit/auth/fixtures.hpp"
 #include "tests/unit/child.hpp"
 
