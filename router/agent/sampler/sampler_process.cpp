@@ -490,11 +490,11 @@ Result<SamplerEnds> SamplerProcess::begin(std::string_view request, const Unique
 
 namespace {
 
-/// poll(2), once more when a signal interrupts it.
-int poll_one(pollfd& of, int milliseconds) {
+/// poll(2) for at most so many milliseconds each, once more when a signal interrupts it.
+int poll_one(pollfd& of, int most) {
   int found = 0;
   do {
-    found = ::poll(&of, 1, milliseconds);
+    found = ::poll(&of, 1, most);
   } while (found < 0 && errno == EINTR);
   return found;
 }
