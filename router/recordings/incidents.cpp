@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 #include <fnmatch.h>
-#include <strings.h>
 
 #include <nlohmann/json.hpp>
 
@@ -70,10 +69,8 @@ std::string_view last_part(std::string_view name) {
 /// Whether the type may be meant by one of these names, which lack its namespace or have another case.
 bool is_near(const std::vector<std::string>& names, std::string_view type) {
   const std::string_view simple = last_part(type.substr(0, kComparedName));
-  return std::ranges::any_of(names, [simple](const std::string& name) {
-    const std::string_view meant = last_part(name);
-    return meant.size() == simple.size() && ::strncasecmp(meant.data(), simple.data(), meant.size()) == 0;
-  });
+  return std::ranges::any_of(
+      names, [simple](const std::string& name) { return equal_without_case(last_part(name), simple); });
 }
 
 /// "GET /orders/7"

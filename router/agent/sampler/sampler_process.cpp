@@ -436,7 +436,7 @@ constexpr std::size_t kDescriptors = 3;
 /// The first byte of a request.
 constexpr char kSample = 's';
 constexpr char kSendModules = 'm';
-constexpr char kLook = 'l';
+constexpr char kLookAt = 'l';
 
 constexpr int kLookMilliseconds = 2000;
 /// Of an answer to a look: two paths.
@@ -456,7 +456,7 @@ std::optional<Request> decoded(char what, std::string_view bytes) {
 }
 
 void take(std::string_view bytes, const std::vector<UniqueFd>& descriptors) {
-  const auto look = decoded<LookRequest>(kLook, bytes);
+  const auto look = decoded<LookRequest>(kLookAt, bytes);
   if (look && descriptors.size() == 1) return look_at_process(*look, descriptors.front());
   if (descriptors.size() != kDescriptors) return;
   if (const auto sampling = decoded<SamplingRequest>(kSample, bytes))
@@ -511,7 +511,7 @@ Result<Seen> SamplerProcess::look(const LookRequest& request) const {
     if (!process_.running())
       return fail("look at", on, "the agent's process that takes profiles has ended",
                   "start the agent again");
-    ASSIGN_OR_RETURN(const auto lifeline, process_.begin(encoded(kLook, request), {answer.theirs.get()}));
+    ASSIGN_OR_RETURN(const auto lifeline, process_.begin(encoded(kLookAt, request), {answer.theirs.get()}));
     answer.theirs.reset();
     pollfd waited{answer.ours.get(), POLLIN, 0};
     answered = poll_one(waited, kLookMilliseconds) > 0;
