@@ -24,7 +24,7 @@ bool is_of_name(char c) {
          static_cast<unsigned char>(c) >= 0x80;
 }
 
-/// Whether the value can't be a path, a query or other text that somebody has sent.
+/// Whether the value is certainly no path or query of a request.
 bool is_harmless(std::string_view value) {
   return value.find_first_of("/?&%\"'<>\\") == std::string_view::npos;
 }

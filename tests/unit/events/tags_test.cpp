@@ -32,7 +32,7 @@ TEST_CASE("no name is there twice", "[events]") {
   CHECK(read("route=x,route=y") == Tags{{"route", "x,route=y"}});
 }
 
-TEST_CASE("what somebody has sent makes no tag", "[events]") {
+TEST_CASE("the text of a request makes no tag", "[events]") {
   TagReader reader('=');
   std::ignore = reader.read("plain=simple,comma=a");
   CHECK(reader.read("route=/x,runtime=evil,comma=zz") == Tags{{"route", "/x,runtime=evil"}, {"comma", "zz"}});
