@@ -6,7 +6,6 @@
 #include "auth/tls_credentials.hpp"
 #include "cli/setup/helpers.hpp"
 #include "router/agent/doctor/doctor.hpp"
-#include "router/agent/sampler/sampler_looks.hpp"
 #include "transport/race.hpp"
 
 namespace farport::cli {
@@ -97,8 +96,7 @@ std::vector<Diagnosis> examine_here(const config::ServeSettings& settings) {
   router::Doctor doctor(search.loop(), search.registry(), search.discovery(),
                         {{settings.dump.directory, settings.dump.runtime_directory, settings.dump.max_bytes,
                           settings.dump.keep_free_bytes},
-                         sampler,
-                         router::own_group_opener(sampler)});
+                         sampler});
   return search.loop().run(examine(search, doctor));
 }
 

@@ -182,7 +182,7 @@ Task<void> Doctor::look_at_process(Runtime runtime, LookPtr look, bool answers) 
   }
   Verdict dump = answers ? judge_dump(facts->dump, name) : unanswered(runtime);
   look->found.push_back(of_runtime(runtime, step::kDump, std::move(dump)));
-  Verdict profile = judge_profile(facts->profile, name, process.pid > 0);
+  Verdict profile = judge_profile(facts->profile, name);
   look->found.push_back(of_runtime(runtime, step::kProfile, std::move(profile)));
 }
 

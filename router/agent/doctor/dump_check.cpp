@@ -11,7 +11,6 @@
 #include "router/agent/dumps/dump_need.hpp"
 #include "router/agent/runtimes/memory_group.hpp"
 #include "router/agent/sampler/sampler_looks.hpp"
-#include "router/recordings/recordings.hpp"
 #include "transport/child_process.hpp"
 
 namespace farport::router {
@@ -61,15 +60,14 @@ void look_at_directory(DumpFacts& facts, const DumpLooks& by, const transport::P
     facts.no_directory = directory.error();
     return;
   }
-  std::optional<DumpedProcess> dumped;
-  if (auto status = process.pid > 0 ? process_status(process.pid) : std::nullopt)
-    dumped = DumpedProcess{std::move(*status), major_of(runtime.version), reading_takes_memory()};
+  const auto dumped = look_before_dump(process.pid, runtime.version);
   constexpr auto kWithHeap = ipc::DumpType::with_heap;
   const std::uint64_t size = dumped ? dump_need(*dumped, kWithHeap).file : 0;
   const Result<void> enough = check_space(**directory, by.settings, runtime.name, {size, 0});
   if (!enough) facts.no_directory = enough.error();
   if (!dumped) return;
-  const auto group = MemoryGroup::find(process, transport::start_time_of(process.pid), by.open_own_group);
+  const auto group =
+      MemoryGroup::find(process, transport::start_time_of(process.pid), own_group_opener(by.sampler));
   const MemoryLeft left{group ? group->room() : std::nullopt, available_memory()};
   const std::string into_memory = (*directory)->is_in_memory() ? (*directory)->path_for_runtime() : "";
   const Result<void> heap = check_memory(left, runtime.name, *dumped, kWithHeap, into_memory);
@@ -179,10 +177,7 @@ Verdict impossible(const std::string& name, const std::string& why, const std::s
 
 }  // namespace
 
-Verdict judge_profile(const Result<SamplingTry>& tried, const std::string& name, bool visible) {
-  if (!visible)
-    return impossible(name, "its process is not visible to the agent",
-                      "share its pid namespace with the agent (in a pod: shareProcessNamespace)");
+Verdict judge_profile(const Result<SamplingTry>& tried, const std::string& name) {
   if (!tried)
     return impossible(name, tried.error().why,
                       tried.error().hint.empty() ? "start the agent again" : tried.error().hint);

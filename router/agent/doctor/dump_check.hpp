@@ -11,7 +11,6 @@
 #include "base/finding.hpp"
 #include "router/agent/dumps/dump_directory.hpp"
 #include "router/agent/runtimes/createdump.hpp"
-#include "router/agent/runtimes/memory_group.hpp"
 #include "router/agent/sampler/perf_counters.hpp"
 #include "router/agent/sampler/sampler_process.hpp"
 #include "router/wire/runtime.hpp"
@@ -41,7 +40,6 @@ struct DumpFacts {
 struct DumpLooks {
   DumpSettings settings;
   std::shared_ptr<const SamplerProcess> sampler;  ///< May be null.
-  OwnGroupOpener open_own_group;
 };
 
 /// Examines a runtime's process, and makes and removes a directory for a dump. `socket` is the path of the
@@ -53,7 +51,7 @@ struct DumpLooks {
 [[nodiscard]] Verdict judge_dump(const DumpFacts& facts, const std::string& name);
 
 /// Decides whether the kernel lets a runtime be profiled. `name` is the runtime's; `tried`: what the sampler
-/// has found out; `visible`: whether the agent sees the runtime's process.
-[[nodiscard]] Verdict judge_profile(const Result<SamplingTry>& tried, const std::string& name, bool visible);
+/// has found out.
+[[nodiscard]] Verdict judge_profile(const Result<SamplingTry>& tried, const std::string& name);
 
 }  // namespace farport::router

@@ -23,7 +23,6 @@
 #include "base/resources.hpp"
 #include "ipc/message.hpp"
 #include "router/agent/sampler/sampler_looks.hpp"
-#include "router/recordings/recordings.hpp"
 #include "router/stream/compressing_stream.hpp"
 #include "router/stream/first_message.hpp"
 #include "router/wire/dump.hpp"
@@ -245,10 +244,7 @@ Task<Result<void>> Dumps::Job::prepare() {
   directory_ = std::move(directory);
   process_ = process.pid;
   wakes_ = !is_stopped(process_);
-  if (process_ > 0) {
-    if (auto status = process_status(process_))
-      before_ = DumpedProcess{std::move(*status), major_of(runtime_.version), reading_takes_memory()};
-  }
+  before_ = look_before_dump(process_, runtime_.version);
   if (before_) progress_.estimate = dump_need(*before_, request_.type).file;
   process_start_ = start;
   socket_ = socket;

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <span>
 #include <sstream>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -15,6 +16,7 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "base/unique_fd.hpp"
+#include "router/recordings/recordings.hpp"
 #include "router/wire/dump.hpp"
 
 namespace farport::router {
@@ -103,6 +105,12 @@ std::string what_fits(std::uint64_t room, bool is_host, const DumpedProcess& pro
 bool reading_takes_memory() {
   static const bool takes = try_reading();
   return takes;
+}
+
+std::optional<DumpedProcess> look_before_dump(pid_t pid, std::string_view version) {
+  auto status = pid > 0 ? process_status(pid) : std::nullopt;
+  if (!status) return std::nullopt;
+  return DumpedProcess{std::move(*status), major_of(version), reading_takes_memory()};
 }
 
 DumpNeed dump_need(const DumpedProcess& process, ipc::DumpType type) {

@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+
+#include <sys/types.h>
 
 #include "base/error.hpp"
 #include "base/process_stat.hpp"
@@ -22,6 +25,9 @@ struct DumpedProcess {
   int version = 0;                   ///< The first number of its runtime's version; 0 if unknown.
   bool reading_takes_memory = true;  ///< The same as the function of this name returns.
 };
+
+/// Looks at a process whose runtime has this version ("10.0.1"). Nothing if it is not visible here.
+[[nodiscard]] std::optional<DumpedProcess> look_before_dump(pid_t pid, std::string_view version);
 
 /// What a dump takes, in bytes.
 struct DumpNeed {

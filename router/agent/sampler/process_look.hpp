@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include <sys/types.h>
 
@@ -31,7 +34,7 @@ struct Seen {
   std::vector<UniqueFd> descriptors;
 };
 
-/// What the answer says; nothing if it is none of these.
+/// Decode an answer to a request of this kind. Nothing if it is malformed.
 [[nodiscard]] std::optional<Createdump> createdump_in(const Seen& seen);
 [[nodiscard]] std::optional<MemoryGroupFiles> memory_group_in(Seen seen);
 [[nodiscard]] std::optional<SamplingTry> sampling_in(const Seen& seen);

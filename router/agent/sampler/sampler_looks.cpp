@@ -21,7 +21,9 @@ Createdump look_for_createdump(const SamplerProcess* sampler, pid_t pid, uid_t u
 Result<SamplingTry> look_whether_sampled(const SamplerProcess* sampler, pid_t pid, uid_t user) {
   constexpr const char* kTry = "sample";
   const std::string on = "process " + std::to_string(pid);
-  if (pid <= 0) return fail(kTry, on, "it is not visible here");
+  if (pid <= 0)
+    return fail(kTry, on, "its process is not visible to the agent",
+                "share its pid namespace with the agent (in a pod: shareProcessNamespace)");
   if (sampler == nullptr) return fail(kTry, on, "the agent could not start the process that takes profiles");
   ASSIGN_OR_RETURN(const auto seen, sampler->look({LookRequest::What::sampling, pid, user, false}));
   const auto tried = sampling_in(seen);

@@ -24,7 +24,7 @@ SamplingTry tried_with(int paranoid, int error, bool own_process = true) {
 }
 
 Finding profile_of(const SamplingTry& tried) {
-  return judge_profile(tried, "orders", true).finding;
+  return judge_profile(tried, "orders").finding;
 }
 
 }  // namespace
@@ -47,10 +47,10 @@ TEST_CASE("refusals of the kernel are told apart", "[doctor]") {
 
 TEST_CASE("what could not be tried is no profile", "[doctor]") {
   const Result<SamplingTry> failed = fail("sample", "process 7", "the look at it has failed");
-  CHECK(judge_profile(failed, "orders", true).finding.level == Level::warning);
-  CHECK_THAT(judge_profile(failed, "orders", true).finding.text,
-             Catch::Contains("the look at it has failed"));
-  CHECK_THAT(judge_profile(failed, "orders", false).finding.text, Catch::Contains("not visible"));
+  CHECK(judge_profile(failed, "orders").finding.level == Level::warning);
+  CHECK_THAT(judge_profile(failed, "orders").finding.text, Catch::Contains("the look at it has failed"));
+  CHECK_THAT(judge_profile(look_whether_sampled(nullptr, 0, 0), "orders").finding.text,
+             Catch::Contains("not visible"));
 }
 
 TEST_CASE("the sampler tries a counter", "[doctor]") {
